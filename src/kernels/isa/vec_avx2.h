@@ -1,0 +1,112 @@
+// Eight-lane vectors: AVX2, FMA, F16C.
+#pragma once
+
+#include <immintrin.h>
+#include <stdint.h>
+
+namespace attend {
+namespace {
+
+struct VecAvx2 {
+  static constexpr const char* kName = "avx2";
+  static constexpr int kLanes = 8;
+  static constexpr int kTileVectors = 2;
+  static constexpr bool kHasBf16Dot = false;
+
+  using F = __m256;
+
+  static F Load(const float* p) { return _mm256_loadu_ps(p); }
+  static void Store(float* p, F v) { _mm256_storeu_ps(p, v); }
+  static F Set1(float x) { return _mm256_set1_ps(x); }
+  static F Zero() { return _mm256_setzero_ps(); }
+  static F Add(F a, F b) { return _mm256_add_ps(a, b); }
+  static F Sub(F a, F b) { return _mm256_sub_ps(a, b); }
+  static F Mul(F a, F b) { return _mm256_mul_ps(a, b); }
+  static F Div(F a, F b) { return _mm256_div_ps(a, b); }
+  static F Fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
+  static F Max(F a, F b) { return _mm256_max_ps(a, b); }
+  static F Min(F a, F b) { return _mm256_min_ps(a, b); }
+  static float ReduceAdd(F v) {
+    __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+  }
+  static float ReduceMax(F v) {
+    __m128 s = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    s = _mm_max_ps(s, _mm_movehl_ps(s, s));
+    return _mm_cvtss_f32(_mm_max_ss(s, _mm_movehdup_ps(s)));
+  }
+
+  static F Round(F x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  // p * 2^n for whole n in [-126, 127].
+  static F ScaleByPowerOfTwo(F p, F n) {
+    const __m256i exponent = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
+    return _mm256_mul_ps(p, _mm256_castsi256_ps(exponent));
+  }
+  static F ZeroBelow(F value, F x, float limit) {
+    return _mm256_and_ps(value, _mm256_cmp_ps(x, _mm256_set1_ps(limit), _CMP_NLT_UQ));
+  }
+
+  static F EvenBf16(const uint16_t* pairs) { return _mm256_castsi256_ps(_mm256_slli_epi32(LoadWords(pairs), 16)); }
+  static F OddBf16(const uint16_t* pairs) {
+    return _mm256_castsi256_ps(_mm256_and_si256(LoadWords(pairs), _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
+  }
+  static F RoundBf16(F v) {
+    const __m256i bits = _mm256_castps_si256(v);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i high = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
+    const __m256i rounded =
+        _mm256_and_si256(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), high);
+    const __m256i quiet = _mm256_or_si256(_mm256_and_si256(bits, high), _mm256_set1_epi32(0x00400000));
+    return _mm256_blendv_ps(_mm256_castsi256_ps(rounded), _mm256_castsi256_ps(quiet), _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+  }
+  static void StoreBf16(uint16_t* p, F v) {
+    const __m256i words = _mm256_srli_epi32(_mm256_castps_si256(RoundBf16(v)), 16);
+    const __m128i packed = _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), packed);
+  }
+  static F LoadF16(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+  static F LoadInt8(const int8_t* p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))));
+  }
+
+  using Nibbles = __m256i;
+  struct NibbleTable {
+    F offset;
+  };
+  static Nibbles LoadNibbles(const uint8_t* p) { return LoadWords(p); }
+  static NibbleTable MakeNibbleTable(float offset) { return {_mm256_set1_ps(offset)}; }
+  static F Nibble(Nibbles words, int i, NibbleTable table) {
+    const __m256i value = _mm256_and_si256(_mm256_srli_epi32(words, 4 * i), _mm256_set1_epi32(15));
+    return _mm256_sub_ps(_mm256_cvtepi32_ps(value), table.offset);
+  }
+
+  static uint32_t SumWords(const uint8_t* data, int64_t bytes) {
+    __m256i a = _mm256_setzero_si256(), b = a;
+    for (int64_t i = 0; i + 64 <= bytes; i += 64) {
+      a = _mm256_add_epi32(a, LoadWords(data + i));
+      b = _mm256_add_epi32(b, LoadWords(data + i + 32));
+    }
+    a = _mm256_add_epi32(a, b);
+    const __m128i s = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    return static_cast<uint32_t>(_mm_extract_epi32(s, 0) + _mm_extract_epi32(s, 1) + _mm_extract_epi32(s, 2) +
+                                 _mm_extract_epi32(s, 3));
+  }
+  static double FmaLoop(int64_t steps) {
+    F acc[12];
+    for (F& v : acc) v = Zero();
+    const F x = Set1(0.5f);
+    for (int64_t i = 0; i < steps; ++i) {
+#pragma GCC unroll 12
+      for (int j = 0; j < 12; ++j) __asm__ volatile("vfmadd213ps %1, %1, %0" : "+x"(acc[j]) : "x"(x));
+    }
+    return static_cast<double>(steps) * 12 * kLanes * 2;
+  }
+  static double Bf16Loop(int64_t steps) { return FmaLoop(steps); }
+
+ private:
+  static __m256i LoadWords(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+};
+
+}  // namespace
+}  // namespace attend

@@ -1,0 +1,136 @@
+// Sixteen-lane vectors: AVX-512 F, BW, DQ, VL. VecAvx512Bf16 adds the bf16 dot product; it is a separate type, so that the
+// plain one holds no instruction of it.
+#pragma once
+
+#include <immintrin.h>
+#include <stdint.h>
+
+namespace attend {
+namespace {
+
+struct VecAvx512 {
+  static constexpr const char* kName = "avx512";
+  static constexpr int kLanes = 16;
+  static constexpr int kTileVectors = 4;
+  static constexpr bool kHasBf16Dot = false;
+
+  using F = __m512;
+
+  static F Load(const float* p) { return _mm512_loadu_ps(p); }
+  static void Store(float* p, F v) { _mm512_storeu_ps(p, v); }
+  static F Set1(float x) { return _mm512_set1_ps(x); }
+  static F Zero() { return _mm512_setzero_ps(); }
+  static F Add(F a, F b) { return _mm512_add_ps(a, b); }
+  static F Sub(F a, F b) { return _mm512_sub_ps(a, b); }
+  static F Mul(F a, F b) { return _mm512_mul_ps(a, b); }
+  static F Div(F a, F b) { return _mm512_div_ps(a, b); }
+  static F Fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+  static F Max(F a, F b) { return _mm512_max_ps(a, b); }
+  static F Min(F a, F b) { return _mm512_min_ps(a, b); }
+  static float ReduceAdd(F v) { return _mm512_reduce_add_ps(v); }
+  static float ReduceMax(F v) { return _mm512_reduce_max_ps(v); }
+
+  static F Round(F x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  static F ScaleByPowerOfTwo(F p, F n) { return _mm512_scalef_ps(p, n); }
+  static F ZeroBelow(F value, F x, float limit) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_set1_ps(limit), _CMP_NLT_UQ), value);
+  }
+
+  static F EvenBf16(const uint16_t* pairs) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(pairs), 16)); }
+  static F OddBf16(const uint16_t* pairs) {
+    return _mm512_castsi512_ps(
+        _mm512_and_si512(_mm512_loadu_si512(pairs), _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+  }
+  static F RoundBf16(F v) {
+    const __m512i bits = _mm512_castps_si512(v);
+    const __m512i high = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+    const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x00400000));
+    const __mmask16 is_nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    return _mm512_castsi512_ps(_mm512_and_si512(_mm512_mask_mov_epi32(rounded, is_nan, quiet), high));
+  }
+  static void StoreBf16(uint16_t* p, F v) {
+    const __m512i words = _mm512_srli_epi32(_mm512_castps_si512(RoundBf16(v)), 16);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(words));
+  }
+  static F LoadF16(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+  static F LoadInt8(const int8_t* p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
+
+  // A nibble becomes its float by one table look-up: the permute reads the low four bits of each word.
+  using Nibbles = __m512i;
+  struct NibbleTable {
+    F values;
+  };
+  static Nibbles LoadNibbles(const uint8_t* p) { return _mm512_loadu_si512(p); }
+  static NibbleTable MakeNibbleTable(float offset) {
+    const F steps = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    return {_mm512_sub_ps(steps, _mm512_set1_ps(offset))};
+  }
+  static F Nibble(Nibbles words, int i, NibbleTable table) {
+    return _mm512_permutexvar_ps(_mm512_srli_epi32(words, static_cast<unsigned>(4 * i)), table.values);
+  }
+
+  static uint32_t SumWords(const uint8_t* data, int64_t bytes) {
+    __m512i a = _mm512_setzero_si512(), b = a;
+    for (int64_t i = 0; i + 128 <= bytes; i += 128) {
+      a = _mm512_add_epi32(a, _mm512_loadu_si512(data + i));
+      b = _mm512_add_epi32(b, _mm512_loadu_si512(data + i + 64));
+    }
+    return static_cast<uint32_t>(_mm512_reduce_add_epi32(_mm512_add_epi32(a, b)));
+  }
+  static double FmaLoop(int64_t steps) {
+    F acc[12];
+    for (F& v : acc) v = Zero();
+    const F x = Set1(0.5f);
+    for (int64_t i = 0; i < steps; ++i) {
+#pragma GCC unroll 12
+      for (int j = 0; j < 12; ++j) __asm__ volatile("vfmadd213ps %1, %1, %0" : "+v"(acc[j]) : "v"(x));
+    }
+    return static_cast<double>(steps) * 12 * kLanes * 2;
+  }
+  static double Bf16Loop(int64_t steps) { return FmaLoop(steps); }
+};
+
+#if defined(__AVX512BF16__)
+struct VecAvx512Bf16 : VecAvx512 {
+  static constexpr const char* kName = "avx512_bf16";
+  static constexpr bool kHasBf16Dot = true;
+
+  using Pairs = __m512bh;
+  static Pairs LoadPairs(const uint16_t* p) { return FromBits(_mm512_loadu_si512(p)); }
+  static Pairs Set1Pair(const uint16_t* p) { return FromBits(_mm512_set1_epi32(static_cast<int>(p[0] | uint32_t{p[1]} << 16))); }
+  // Interleaves two vectors of values that are exact in bf16.
+  static void StorePair(uint16_t* p, F even, F odd) {
+    const __m512i high = _mm512_and_si512(_mm512_castps_si512(odd), _mm512_set1_epi32(static_cast<int>(0xffff0000u)));
+    _mm512_storeu_si512(p, _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(even), 16), high));
+  }
+  // acc + even * even + odd * odd, in float32.
+  static F DotPairs(F acc, Pairs a, Pairs b) { return _mm512_dpbf16_ps(acc, a, b); }
+
+  static double Bf16Loop(int64_t steps) {
+    F acc[12];
+    for (F& v : acc) v = Zero();
+    const F x = Zero();
+    for (int64_t i = 0; i < steps; ++i) {
+#pragma GCC unroll 12
+      for (int j = 0; j < 12; ++j) __asm__ volatile("vdpbf16ps %1, %1, %0" : "+v"(acc[j]) : "v"(x));
+    }
+    return static_cast<double>(steps) * 12 * kLanes * 4;
+  }
+
+ private:
+  static Pairs FromBits(__m512i bits) {
+    union {
+      __m512i bits;
+      Pairs pairs;
+    } both = {bits};
+    return both.pairs;
+  }
+};
+#endif
+
+}  // namespace
+}  // namespace attend

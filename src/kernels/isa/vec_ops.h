@@ -1,0 +1,40 @@
+// Operations built from the primitive ones of a vector type V.
+#pragma once
+
+#include <stdint.h>
+
+namespace attend {
+namespace {
+
+inline int64_t MinOf(int64_t a, int64_t b) { return a < b ? a : b; }
+inline int64_t MaxOf(int64_t a, int64_t b) { return a > b ? a : b; }
+
+// exp(x): x = n ln 2 + r with |r| <= ln 2 / 2, a polynomial of degree 7 in r (the coefficients of Cephes' expf), times 2^n.
+// At most 2 ulp; exactly 0 below -87.3, where float results would turn subnormal; x above 88.3 counts as 88.3. NaN stays.
+template <class V>
+inline __attribute__((always_inline)) typename V::F Exp(typename V::F x) {
+  const typename V::F clamped = V::Min(V::Set1(88.3f), x);  // this operand order keeps NaN on x86
+  const typename V::F n = V::Round(V::Mul(V::Max(V::Set1(-87.5f), clamped), V::Set1(1.44269504088896341f)));
+  typename V::F r = V::Fma(n, V::Set1(-0.693359375f), clamped);
+  r = V::Fma(n, V::Set1(2.12194440e-4f), r);
+  typename V::F p = V::Set1(1.9875691500e-4f);
+  p = V::Fma(p, r, V::Set1(1.3981999507e-3f));
+  p = V::Fma(p, r, V::Set1(8.3334519073e-3f));
+  p = V::Fma(p, r, V::Set1(4.1665795894e-2f));
+  p = V::Fma(p, r, V::Set1(1.6666665459e-1f));
+  p = V::Fma(p, r, V::Set1(5.0000001201e-1f));
+  p = V::Fma(V::Mul(r, r), p, V::Add(r, V::Set1(1.0f)));
+  return V::ZeroBelow(V::ScaleByPowerOfTwo(p, n), x, -87.3f);
+}
+
+template <class V>
+inline float ExpOne(float x) {
+  float lanes[V::kLanes];
+  V::Store(lanes, Exp<V>(V::Set1(x)));
+  return lanes[0];
+}
+
+constexpr float kMinusInfinity = -__builtin_inff();
+
+}  // namespace
+}  // namespace attend

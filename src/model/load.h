@@ -1,0 +1,36 @@
+// A model from its file: header, weights, tokenizer and chat template together.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "base/thread_pool.h"
+#include "formats/model_header.h"
+#include "model/weights.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace attend {
+
+// What the plan needs: everything but the weights. Cheap.
+struct ModelFrontEnd {
+  std::string path;
+  ModelHeader header;
+  std::optional<Tokenizer> tokenizer;         // absent for a Hugging Face folder
+  std::optional<ChatTemplate> chat_template;  // absent when the file has none that is known
+};
+
+struct LoadedModel {
+  ModelFrontEnd front;
+  ModelWeights weights;
+};
+
+// `path`: a GGUF file, or a folder with config.json and model.safetensors. Errors: those of the readers and the tokenizer.
+Result<ModelFrontEnd> LoadFrontEnd(const std::string& path);
+Result<LoadedModel> LoadModel(const std::string& path, ThreadPool& pool);
+
+// The tokenizer's tables of a GGUF file.
+Result<Tokenizer> LoadTokenizer(const GgufFile& file);
+
+}  // namespace attend

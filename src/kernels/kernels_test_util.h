@@ -57,7 +57,7 @@ class EveryTable : public testing::TestWithParam<const char*> {
 
 #define ATTEND_FOR_EVERY_TABLE(suite)                                                       \
   INSTANTIATE_TEST_SUITE_P(Isa, suite, testing::ValuesIn(attend::kAllTableNames),           \
-                           [](const auto& info) { return std::string(info.param); })
+                           [](const auto& table_info) { return std::string(table_info.param); })
 
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();

@@ -54,7 +54,10 @@ TEST(Tokenizer, EncodesAndDecodesTheGoldenVectors) {
     EXPECT_EQ(SmolLm2().Encode(text), ids) << vector.at("name");
     EXPECT_EQ(SmolLm2().EncodeWithOffsets(text).ids, ids) << vector.at("name");
     EXPECT_EQ(SmolLm2().EncodeWithSpecials(text), with_specials) << vector.at("name");
-    EXPECT_EQ(SmolLm2().Decode(ids, false), vector.contains("decoded_hex") ? FromHex(vector.at("decoded_hex")) : text) << vector.at("name");
+    // Where bytes without a token were dropped, the golden bytes may be ill-formed; Decode replaces those.
+    std::string decoded;
+    ReplaceInvalidUtf8(vector.contains("decoded_hex") ? FromHex(vector.at("decoded_hex")) : text, decoded);
+    EXPECT_EQ(SmolLm2().Decode(ids, false), decoded) << vector.at("name");
     if (vector.contains("decoded_skip_special_hex")) {
       EXPECT_EQ(SmolLm2().Decode(with_specials, true), FromHex(vector.at("decoded_skip_special_hex"))) << vector.at("name");
     }

@@ -22,13 +22,12 @@ constexpr std::string_view kStopWords[] = {
 static_assert(std::is_sorted(std::begin(kStopWords), std::end(kStopWords)));
 
 void AppendFolded(uint32_t code_point, std::string& word) {
-  // Full-width Latin letters and digits are read as plain ones; elsewhere compatibility forms stay apart.
-  const bool full_width = code_point >= 0xff01 && code_point <= 0xff5e;
-  const int options = UTF8PROC_CASEFOLD | (full_width ? UTF8PROC_COMPAT : 0);
+  // Full-width Latin letters and digits are read as plain ones; other compatibility forms stay apart.
+  if (code_point >= 0xff01 && code_point <= 0xff5e) code_point -= 0xfee0;
   utf8proc_int32_t folded[8];
   int boundary = UTF8PROC_BOUNDCLASS_START;
   const utf8proc_ssize_t count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code_point), folded, std::size(folded),
-                                                         static_cast<utf8proc_option_t>(options), &boundary);
+                                                         UTF8PROC_CASEFOLD, &boundary);
   for (utf8proc_ssize_t i = 0; i < std::min<utf8proc_ssize_t>(count, std::size(folded)); ++i) {
     AppendUtf8(static_cast<uint32_t>(folded[i]), word);
   }
@@ -36,17 +35,18 @@ void AppendFolded(uint32_t code_point, std::string& word) {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-size_t DigitsAt(std::string_view text, size_t position) {
-  size_t end = position;
-  while (end < text.size() && IsDigit(text[end])) ++end;
-  return end - position;
+// Exactly three: a group of thousands.
+bool HasThreeDigits(std::string_view text) {
+  size_t count = 0;
+  while (count < text.size() && count < 4 && IsDigit(text[count])) ++count;
+  return count == 3;
 }
 
 // Whether the point or comma at the position is part of a number.
 bool JoinsNumber(std::string_view text, size_t position) {
-  const size_t after = position + 1 < text.size() && (text[position] == '.' || text[position] == ',') ? DigitsAt(text, position + 1) : 0;
-  if (position == 0 || !IsDigit(text[position - 1])) return false;
-  return text[position] == ',' ? after == 3 : after > 0;
+  const char mark = text[position];
+  if ((mark != '.' && mark != ',') || position == 0 || !IsDigit(text[position - 1])) return false;
+  return mark == ',' ? HasThreeDigits(text.substr(position + 1)) : position + 1 < text.size() && IsDigit(text[position + 1]);
 }
 
 bool HasVowel(std::string_view stem) { return stem.find_first_of("aeiouy") != std::string_view::npos; }

@@ -92,14 +92,21 @@ struct VecAvx2 {
     return static_cast<uint32_t>(_mm_extract_epi32(s, 0) + _mm_extract_epi32(s, 1) + _mm_extract_epi32(s, 2) +
                                  _mm_extract_epi32(s, 3));
   }
+  // One asm block, so that the accumulators stay in registers whatever the compiler thinks.
   static double FmaLoop(int64_t steps) {
-    F acc[12];
-    for (F& v : acc) v = Zero();
-    const F x = Set1(0.5f);
-    for (int64_t i = 0; i < steps; ++i) {
-#pragma GCC unroll 12
-      for (int j = 0; j < 12; ++j) __asm__ volatile("vfmadd213ps %1, %1, %0" : "+x"(acc[j]) : "x"(x));
-    }
+    int64_t left = steps;
+    __asm__ volatile(
+        "1:\n"
+        "vfmadd231ps %%ymm15, %%ymm14, %%ymm0\n vfmadd231ps %%ymm15, %%ymm14, %%ymm1\n"
+        "vfmadd231ps %%ymm15, %%ymm14, %%ymm2\n vfmadd231ps %%ymm15, %%ymm14, %%ymm3\n"
+        "vfmadd231ps %%ymm15, %%ymm14, %%ymm4\n vfmadd231ps %%ymm15, %%ymm14, %%ymm5\n"
+        "vfmadd231ps %%ymm15, %%ymm14, %%ymm6\n vfmadd231ps %%ymm15, %%ymm14, %%ymm7\n"
+        "vfmadd231ps %%ymm15, %%ymm14, %%ymm8\n vfmadd231ps %%ymm15, %%ymm14, %%ymm9\n"
+        "vfmadd231ps %%ymm15, %%ymm14, %%ymm10\n vfmadd231ps %%ymm15, %%ymm14, %%ymm11\n"
+        "dec %0\n jnz 1b\n"
+        : "+r"(left)
+        :
+        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "cc");
     return static_cast<double>(steps) * 12 * kLanes * 2;
   }
   static double Bf16Loop(int64_t steps) { return FmaLoop(steps); }

@@ -81,14 +81,21 @@ struct VecAvx512 {
     }
     return static_cast<uint32_t>(_mm512_reduce_add_epi32(_mm512_add_epi32(a, b)));
   }
+  // One asm block, so that the accumulators stay in registers whatever the compiler thinks.
   static double FmaLoop(int64_t steps) {
-    F acc[12];
-    for (F& v : acc) v = Zero();
-    const F x = Set1(0.5f);
-    for (int64_t i = 0; i < steps; ++i) {
-#pragma GCC unroll 12
-      for (int j = 0; j < 12; ++j) __asm__ volatile("vfmadd213ps %1, %1, %0" : "+v"(acc[j]) : "v"(x));
-    }
+    int64_t left = steps;
+    __asm__ volatile(
+        "1:\n"
+        "vfmadd231ps %%zmm31, %%zmm30, %%zmm0\n vfmadd231ps %%zmm31, %%zmm30, %%zmm1\n"
+        "vfmadd231ps %%zmm31, %%zmm30, %%zmm2\n vfmadd231ps %%zmm31, %%zmm30, %%zmm3\n"
+        "vfmadd231ps %%zmm31, %%zmm30, %%zmm4\n vfmadd231ps %%zmm31, %%zmm30, %%zmm5\n"
+        "vfmadd231ps %%zmm31, %%zmm30, %%zmm6\n vfmadd231ps %%zmm31, %%zmm30, %%zmm7\n"
+        "vfmadd231ps %%zmm31, %%zmm30, %%zmm8\n vfmadd231ps %%zmm31, %%zmm30, %%zmm9\n"
+        "vfmadd231ps %%zmm31, %%zmm30, %%zmm10\n vfmadd231ps %%zmm31, %%zmm30, %%zmm11\n"
+        "dec %0\n jnz 1b\n"
+        : "+r"(left)
+        :
+        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "cc");
     return static_cast<double>(steps) * 12 * kLanes * 2;
   }
   static double Bf16Loop(int64_t steps) { return FmaLoop(steps); }
@@ -111,13 +118,19 @@ struct VecAvx512Bf16 : VecAvx512 {
   static F DotPairs(F acc, Pairs a, Pairs b) { return _mm512_dpbf16_ps(acc, a, b); }
 
   static double Bf16Loop(int64_t steps) {
-    F acc[12];
-    for (F& v : acc) v = Zero();
-    const F x = Zero();
-    for (int64_t i = 0; i < steps; ++i) {
-#pragma GCC unroll 12
-      for (int j = 0; j < 12; ++j) __asm__ volatile("vdpbf16ps %1, %1, %0" : "+v"(acc[j]) : "v"(x));
-    }
+    int64_t left = steps;
+    __asm__ volatile(
+        "1:\n"
+        "vdpbf16ps %%zmm31, %%zmm30, %%zmm0\n vdpbf16ps %%zmm31, %%zmm30, %%zmm1\n"
+        "vdpbf16ps %%zmm31, %%zmm30, %%zmm2\n vdpbf16ps %%zmm31, %%zmm30, %%zmm3\n"
+        "vdpbf16ps %%zmm31, %%zmm30, %%zmm4\n vdpbf16ps %%zmm31, %%zmm30, %%zmm5\n"
+        "vdpbf16ps %%zmm31, %%zmm30, %%zmm6\n vdpbf16ps %%zmm31, %%zmm30, %%zmm7\n"
+        "vdpbf16ps %%zmm31, %%zmm30, %%zmm8\n vdpbf16ps %%zmm31, %%zmm30, %%zmm9\n"
+        "vdpbf16ps %%zmm31, %%zmm30, %%zmm10\n vdpbf16ps %%zmm31, %%zmm30, %%zmm11\n"
+        "dec %0\n jnz 1b\n"
+        : "+r"(left)
+        :
+        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "cc");
     return static_cast<double>(steps) * 12 * kLanes * 4;
   }
 

@@ -1,0 +1,152 @@
+// Attention problems over the real cache: queries, keys and values of one or more sequences, and a run of the engine.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include "attention/reference.h"
+#include "attention/run.h"
+#include "cache/kv_cache.h"
+#include "kernels/kernels_test_util.h"
+
+namespace attend {
+
+// One sequence: q [q_len, Hq, D], k [capacity, Hkv, D], v [capacity, Hkv, Dv]; capacity >= kv_len.
+struct Sequence {
+  int64_t q_len = 0, kv_len = 0;
+  std::vector<float> q, k, v;
+};
+
+struct AttentionProblem {
+  int64_t num_q_heads = 1, num_kv_heads = 1, head_dim = 1, v_head_dim = 1;
+  Mask mask = Mask::Causal();
+  float scale = 0;
+  std::vector<Sequence> sequences;
+
+  ReferenceShape ShapeOf(const Sequence& s) const {
+    return {num_q_heads, num_kv_heads, head_dim, v_head_dim, s.q_len, s.kv_len};
+  }
+  double ScaleUsed() const { return scale != 0 ? double{scale} : double{1.0f / std::sqrt(static_cast<float>(head_dim))}; }
+  VisibleFn VisibleOf(const Sequence& s) const {
+    if (mask.kind == MaskKind::kNone) return AllVisible();
+    return CausalVisible(s.q_len, s.kv_len, mask.window_left + 1);
+  }
+  ReferenceResult Reference(size_t i = 0) const {
+    const Sequence& s = sequences[i];
+    return ReferenceAttention(ShapeOf(s), s.q, s.k, s.v, ScaleUsed(), VisibleOf(s));
+  }
+  std::vector<float> NaiveBf16(size_t i = 0) const {
+    const Sequence& s = sequences[i];
+    return NaiveBf16Attention(ShapeOf(s), s.q, s.k, s.v, static_cast<float>(ScaleUsed()), VisibleOf(s));
+  }
+  int64_t ExpectedRows() const {
+    int64_t rows = 0;
+    for (const Sequence& s : sequences) rows += s.q_len * num_q_heads;
+    return rows;
+  }
+  void AddRandomSequence(int64_t q_len, int64_t kv_len, uint32_t seed, float deviation = 1.0f) {
+    sequences.push_back({q_len, kv_len, RandomRow(q_len * num_q_heads * head_dim, seed, deviation),
+                         RandomRow(kv_len * num_kv_heads * head_dim, seed + 1000, deviation),
+                         RandomRow(kv_len * num_kv_heads * v_head_dim, seed + 2000, 1.0f)});
+  }
+  AttentionProblem Alone(size_t i) const {
+    AttentionProblem alone = *this;
+    alone.sequences = {sequences[i]};
+    return alone;
+  }
+};
+
+struct RunOptions {
+  Compute compute = Compute::kF32;
+  DType cache = DType::kF32;
+  int threads = 1;
+};
+inline constexpr RunOptions kExact = {};
+inline constexpr RunOptions kBf16Class = {Compute::kBf16, DType::kBf16, 1};
+
+struct RunResult {
+  std::vector<std::vector<float>> out;  // a sequence: [q_len, Hq, Dv]
+  std::vector<std::vector<float>> lse;  // a sequence: [q_len, Hq]
+  AttentionCounters counters;
+};
+
+inline KvCache MakeCache(const AttentionProblem& p, const Sequence& s, DType dtype) {
+  CacheDescriptor layer{.num_kv_heads = static_cast<uint32_t>(p.num_kv_heads),
+                        .k_head_dim = static_cast<uint32_t>(p.head_dim),
+                        .v_head_dim = static_cast<uint32_t>(p.v_head_dim),
+                        .k_dtype = dtype,
+                        .v_dtype = dtype};
+  KvCache cache = *KvCache::Make({layer});
+  const int64_t k_stride = p.num_kv_heads * p.head_dim, v_stride = p.num_kv_heads * p.v_head_dim;
+  const int64_t tokens = static_cast<int64_t>(s.k.size()) / k_stride;
+  EXPECT_TRUE(cache.Extend(tokens));
+  cache.Write(0, 0, tokens, s.k.data(), k_stride, s.v.data(), v_stride);
+  return cache;
+}
+
+// Runs over caches that exist; queries and output have a stride beyond their width.
+inline RunResult RunOver(const AttentionProblem& p, std::span<const KvCache> caches, const KernelTable& table,
+                         const RunOptions& options) {
+  std::vector<int64_t> q_lens, kv_lens;
+  std::vector<KvView> views;
+  for (const KvCache& cache : caches) views.push_back(cache.View(0));
+  const int64_t q_width = p.num_q_heads * p.head_dim, out_width = p.num_q_heads * p.v_head_dim;
+  const int64_t q_stride = q_width + 3, out_stride = out_width + 5;
+  std::vector<float> q;
+  for (const Sequence& s : p.sequences) {
+    q_lens.push_back(s.q_len);
+    kv_lens.push_back(s.kv_len);
+    for (int64_t i = 0; i < s.q_len; ++i) {
+      q.insert(q.end(), s.q.begin() + i * q_width, s.q.begin() + (i + 1) * q_width);
+      q.insert(q.end(), 3, kNan);
+    }
+  }
+  const auto schedule = ScheduleAttention({p.num_q_heads, p.num_kv_heads, p.head_dim, p.v_head_dim, q_lens, kv_lens},
+                                          {.mask = p.mask, .softmax_scale = p.scale, .compute = options.compute});
+  EXPECT_TRUE(schedule) << (schedule ? "" : Describe(schedule.error()));
+  const int64_t tokens = static_cast<int64_t>(q.size()) / q_stride;
+  std::vector<float> out(static_cast<size_t>(tokens * out_stride), -7.0f), lse(static_cast<size_t>(tokens * p.num_q_heads), -7.0f);
+  ThreadPool pool(options.threads);
+  AttentionWorkspace workspace;
+  const auto counters =
+      RunAttention(*schedule, {q.data(), q_stride}, views, {out.data(), out_stride, lse.data()}, table, pool, workspace);
+  EXPECT_TRUE(counters) << (counters ? "" : Describe(counters.error()));
+  RunResult result;
+  result.counters = *counters;
+  int64_t token = 0;
+  for (const Sequence& s : p.sequences) {
+    std::vector<float>& rows = result.out.emplace_back();
+    result.lse.emplace_back(lse.begin() + token * p.num_q_heads, lse.begin() + (token + s.q_len) * p.num_q_heads);
+    for (int64_t i = 0; i < s.q_len; ++i, ++token) {
+      const float* row = out.data() + token * out_stride;
+      rows.insert(rows.end(), row, row + out_width);
+      for (int64_t c = out_width; c < out_stride; ++c) EXPECT_EQ(row[c], -7.0f) << "written beyond the row";
+    }
+  }
+  return result;
+}
+
+inline RunResult RunProblem(const AttentionProblem& p, const KernelTable& table, const RunOptions& options) {
+  std::vector<KvCache> caches;
+  for (const Sequence& s : p.sequences) caches.push_back(MakeCache(p, s, options.cache));
+  return RunOver(p, caches, table, options);
+}
+
+// The largest |a - b|; equal infinities count as 0, NaN as infinity.
+template <class A, class B>
+double LargestDifference(const std::vector<A>& a, const std::vector<B>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double largest = 0;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    const double x = a[i], y = b[i];
+    const double difference = x == y ? 0 : std::abs(x - y);
+    largest = std::max(largest, std::isnan(difference) ? double{kInfinity} : difference);
+  }
+  return largest;
+}
+
+inline bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+}  // namespace attend

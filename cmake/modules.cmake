@@ -5,7 +5,7 @@ file(STRINGS ${CMAKE_SOURCE_DIR}/tools/layers.txt ATTEND_LAYER_LINES REGEX "^L[0
 set(ATTEND_LIBS_base fmt::fmt tl::expected Threads::Threads)
 set(ATTEND_LIBS_formats nlohmann_json::nlohmann_json)
 set(ATTEND_LIBS_plan nlohmann_json::nlohmann_json)
-set(ATTEND_LIBS_text PkgConfig::PCRE2 PkgConfig::UTF8PROC)
+set(ATTEND_LIBS_text PkgConfig::UTF8PROC)
 
 # Flags of one instruction set, given to its own translation unit only.
 set(ATTEND_FLAGS_avx2 -mavx2 -mfma -mf16c)

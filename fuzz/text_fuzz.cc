@@ -27,7 +27,8 @@ static void CheckSentences(std::string_view text) {
   size_t position = 0;
   const TextParts parts = SplitText(text);
   const auto skip_space = [&](size_t end) {
-    while (position < end && IsWhiteSpace(DecodeUtf8(text, position).code_point)) position += DecodeUtf8(text, position).length;
+    while (position < end && IsWhiteSpace(DecodeUtf8(text, position).code_point))
+      position += DecodeUtf8(text, position).length;
     ATTEND_CHECK(position == end);
   };
   for (const Sentence& sentence : parts.sentences) skip_space(sentence.range.begin), position = sentence.range.end;

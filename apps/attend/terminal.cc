@@ -22,7 +22,7 @@ std::string Styled(std::string_view text, const char* code) {
   return UseColour() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
-std::string Clock(double seconds) {
+std::string MinutesText(double seconds) {
   const int64_t s = static_cast<int64_t>(seconds + 0.5);
   return fmt::format("{}:{:02}", s / 60, s % 60);
 }
@@ -51,7 +51,7 @@ Progress::~Progress() {
 std::string Progress::Line(int64_t done, double seconds) const {
   const double rate = static_cast<double>(done) / std::max(seconds, 1e-9);
   const double left = rate > 0 ? static_cast<double>(total_ - done) / rate : 0;
-  std::string line = fmt::format("{} {}/{} {}  {:.0f} {}/s  {} left", phase_, done, total_, unit_, rate, unit_, Clock(left));
+  std::string line = fmt::format("{} {}/{} {}  {:.0f} {}/s  {} left", phase_, done, total_, unit_, rate, unit_, MinutesText(left));
   if (bar_) {
     const int64_t filled = total_ > 0 ? 24 * done / total_ : 24;
     line = fmt::format("[{}{}] {}", std::string(static_cast<size_t>(filled), '#'), std::string(static_cast<size_t>(24 - filled), '.'), line);

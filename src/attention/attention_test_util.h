@@ -14,14 +14,14 @@ namespace attend {
 // One sequence: q [q_len, Hq, D], k [capacity, Hkv, D], v [capacity, Hkv, Dv]; capacity >= kv_len.
 struct Sequence {
   int64_t q_len = 0, kv_len = 0;
-  std::vector<float> q, k, v;
+  std::vector<float> q = {}, k = {}, v = {};
 };
 
 struct AttentionProblem {
   int64_t num_q_heads = 1, num_kv_heads = 1, head_dim = 1, v_head_dim = 1;
   Mask mask = Mask::Causal();
   float scale = 0;
-  std::vector<Sequence> sequences;
+  std::vector<Sequence> sequences = {};
 
   ReferenceShape ShapeOf(const Sequence& s) const {
     return {num_q_heads, num_kv_heads, head_dim, v_head_dim, s.q_len, s.kv_len};

@@ -85,9 +85,9 @@ MappedFile::~MappedFile() {
 }
 
 Result<void> MappedFile::CheckUnchanged() const {
-  ATTEND_ASSIGN_OR_RETURN(const struct stat status, StatRegular(path_));
-  const bool same = static_cast<size_t>(status.st_size) == size_ && status.st_mtim.tv_sec == modified_.tv_sec &&
-                    status.st_mtim.tv_nsec == modified_.tv_nsec;
+  const auto status = StatRegular(path_);  // an emptied or removed file has changed too
+  const bool same = status && static_cast<size_t>(status->st_size) == size_ && status->st_mtim.tv_sec == modified_.tv_sec &&
+                    status->st_mtim.tv_nsec == modified_.tv_nsec;
   if (!same) return FileError(ErrorCode::kFileChanged, path_, "the file as it was opened", "another size or time");
   return {};
 }

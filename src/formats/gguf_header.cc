@@ -13,6 +13,11 @@ namespace {
 
 constexpr const char* kDivisors = "rope_freqs.weight";
 
+// Of a key's value, for messages. Precondition: the key is there.
+uint64_t OffsetOf(const GgufFile& file, std::string_view key) {
+  return file.FindEntry(key)->offset;
+}
+
 // The header's fields by their keys, each in its range. `fallback` stands for an absent key and is not checked.
 class GgufFields {
  public:
@@ -21,14 +26,15 @@ class GgufFields {
   Result<uint32_t> Number(const std::string& key, uint32_t max, std::optional<uint32_t> fallback = std::nullopt) const {
     if (fallback && !file_.Has(key)) return *fallback;
     ATTEND_ASSIGN_OR_RETURN(const uint64_t value, file_.Unsigned(key));
-    ATTEND_RETURN_IF_ERROR(CheckRange(source_, key, static_cast<double>(value), {1, static_cast<double>(max)}));
+    ATTEND_RETURN_IF_ERROR(
+        CheckRange(source_, key, static_cast<double>(value), {1, static_cast<double>(max)}, OffsetOf(file_, key)));
     return static_cast<uint32_t>(value);
   }
 
   Result<double> Real(const std::string& key, Range range, std::optional<double> fallback = std::nullopt) const {
     if (fallback && !file_.Has(key)) return *fallback;
     ATTEND_ASSIGN_OR_RETURN(const double value, file_.Float(key));
-    ATTEND_RETURN_IF_ERROR(CheckRange(source_, key, value, range));
+    ATTEND_RETURN_IF_ERROR(CheckRange(source_, key, value, range, OffsetOf(file_, key)));
     return value;
   }
 
@@ -39,7 +45,7 @@ class GgufFields {
 
 tl::unexpected<Error> Unsupported(const GgufFile& file, std::string_view key, std::string expected, std::string found) {
   return FormatError(ErrorCode::kUnsupportedFeature, file.name(), Subject("key", key), std::move(expected),
-                     std::move(found));
+                     std::move(found), OffsetOf(file, key));
 }
 
 // Keys that change the arithmetic of a llama model in a way that is not implemented.
@@ -49,7 +55,8 @@ Result<void> RefuseFeatures(const GgufFile& file, const HeaderSource& source) {
   ATTEND_ASSIGN_OR_RETURN(const uint64_t num_used, file.UnsignedOr("llama.expert_used_count", 0));
   if (num_used > num_experts) {
     return FormatError(source.bad_value, file.name(), "key 'llama.expert_used_count'",
-                       "at most " + std::to_string(num_experts), std::to_string(num_used));
+                       "at most " + std::to_string(num_experts), std::to_string(num_used),
+                       OffsetOf(file, "llama.expert_used_count"));
   }
   if (num_experts > 0) return Unsupported(file, kExperts, "no experts", std::to_string(num_experts));
   constexpr std::string_view kWindow = "llama.attention.sliding_window";
@@ -125,7 +132,8 @@ Result<uint32_t> ReadVocabSize(const GgufFile& file) {
   ATTEND_ASSIGN_OR_RETURN(const uint64_t vocab_size, file.UnsignedOr("llama.vocab_size", rows));
   if (vocab_size != rows) {
     return FormatError(ErrorCode::kGgufBadValue, file.name(), "key 'llama.vocab_size'",
-                       std::to_string(rows) + ", the rows of token_embd.weight", std::to_string(vocab_size));
+                       std::to_string(rows) + ", the rows of token_embd.weight", std::to_string(vocab_size),
+                       OffsetOf(file, "llama.vocab_size"));
   }
   return static_cast<uint32_t>(rows);
 }
@@ -152,7 +160,7 @@ Result<ModelHeader> ReadModelHeader(const GgufFile& file) {
   ATTEND_ASSIGN_OR_RETURN(header.architecture, file.String("general.architecture"));
   if (header.architecture != "llama") {
     return FormatError(ErrorCode::kUnsupportedArchitecture, file.name(), "key 'general.architecture'", "'llama'",
-                       Quote(header.architecture));
+                       Quote(header.architecture), OffsetOf(file, "general.architecture"));
   }
   ATTEND_ASSIGN_OR_RETURN(header.name, file.StringOr("general.name", ""));
   const HeaderSource source = {.bad_value = ErrorCode::kGgufBadValue,

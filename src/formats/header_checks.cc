@@ -6,10 +6,11 @@
 
 namespace attend {
 
-Result<void> CheckRange(const HeaderSource& source, const std::string& key, double value, Range range) {
+Result<void> CheckRange(const HeaderSource& source, const std::string& key, double value, Range range,
+                        std::optional<uint64_t> byte_offset) {
   if (value >= range.min && value <= range.max) return {};
   return FormatError(source.bad_value, source.where, Subject("key", key), fmt::format("{} to {}", range.min, range.max),
-                     fmt::format("{}", value));
+                     fmt::format("{}", value), byte_offset);
 }
 
 Result<void> DeriveHeadDim(const HeaderSource& source, ModelHeader& header) {

@@ -1,6 +1,8 @@
 // What both kinds of model header share: the ranges of their numbers and how the numbers fit together.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -37,7 +39,8 @@ struct HeaderSource {
 };
 
 // NaN is outside every range.
-Result<void> CheckRange(const HeaderSource& source, const std::string& key, double value, Range range);
+Result<void> CheckRange(const HeaderSource& source, const std::string& key, double value, Range range,
+                        std::optional<uint64_t> byte_offset = std::nullopt);
 
 // Sets head_dim to hidden_size / num_q_heads when it is 0.
 Result<void> DeriveHeadDim(const HeaderSource& source, ModelHeader& header);

@@ -25,6 +25,7 @@ class JsonHandler {
 
   bool parse_error(size_t, const std::string&, const nlohmann::json::exception& fault) {
     constexpr size_t kMaxBytes = 160;  // the library quotes the whole of a bad token
+    if (position_ > 0) --position_;    // the byte at fault has been read
     return Fail("the JSON text", "valid JSON", std::string(fault.what()).substr(0, kMaxBytes));
   }
 

@@ -192,6 +192,17 @@ TEST(Safetensors, TruncatedOrChangedAnywhereIsSurvived) {
   }
 }
 
+TEST(Safetensors, ManyTensorsLoadInLinearTime) {
+  std::string header = "{";
+  for (int i = 0; i < 300'000; ++i) {
+    header += (i == 0 ? "\"t" : ",\"t") + std::to_string(i) + R"(":{"dtype":"U8","shape":[0],"data_offsets":[0,0]})";
+  }
+  const Bytes bytes = File(header + "}", 0);
+  const auto file = SafetensorsFile::Parse(bytes, "many");
+  ASSERT_TRUE(file.has_value()) << Describe(file.error());
+  EXPECT_EQ(file->FindTensor("t299999"), &file->tensors().back());
+}
+
 RC_GTEST_PROP(Safetensors, RoundTrip, (const std::vector<Bytes>& tensors)) {
   std::string header = "{";
   Bytes data;

@@ -42,13 +42,15 @@ Result<std::optional<uint64_t>> CheckTokenizer(const GgufFile& file) {
   constexpr std::string_view kModel = "tokenizer.ggml.model";
   ATTEND_ASSIGN_OR_RETURN(const std::string_view model, file.StringOr(kModel, "none"));
   if (model == "none" && !file.Has(kTokens)) return std::nullopt;
+  ATTEND_RETURN_IF_ERROR(file.String(kModel));  // tokens of no stated kind
   if (model != "gpt2" && model != "llama") {
     return FormatError(ErrorCode::kTokenizerUnsupported, file.name(), Subject("key", kModel), "'gpt2' or 'llama'",
-                       Quote(model));
+                       Quote(model), file.FindEntry(kModel)->offset);
   }
   ATTEND_ASSIGN_OR_RETURN(const std::vector<std::string_view> tokens, file.Strings(kTokens));
   if (tokens.empty()) {
-    return FormatError(ErrorCode::kTokenizerBad, file.name(), Subject("key", kTokens), "at least one token", "none");
+    return FormatError(ErrorCode::kTokenizerBad, file.name(), Subject("key", kTokens), "at least one token", "none",
+                       file.FindEntry(kTokens)->offset);
   }
   if (constexpr std::string_view kScores = "tokenizer.ggml.scores"; file.Has(kScores)) {
     ATTEND_ASSIGN_OR_RETURN(const std::vector<float> scores, file.Floats(kScores));

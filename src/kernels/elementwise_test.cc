@@ -13,9 +13,6 @@ ATTEND_FOR_EVERY_TABLE(ElementwiseTest);
 
 constexpr int64_t kLengths = 70;  // lengths 1..70: every tail of every vector
 
-// A row of its own heap block, so that a sanitizer sees a read or write beyond it; `guard` values follow in `out` rows.
-std::vector<float> Prefix(const std::vector<float>& row, int64_t n) { return {row.begin(), row.begin() + n}; }
-
 double UlpOf(double value) {
   const float f = static_cast<float>(std::abs(value));
   return double{std::nextafter(f, kInfinity)} - f;

@@ -7,6 +7,7 @@
 
 #include "base/checked_math.h"
 #include "base/half.h"
+#include "tensor/packed_bytes.h"
 
 namespace attend {
 namespace {
@@ -55,9 +56,7 @@ uint16_t LoadU16(const uint8_t* p) {
 }  // namespace
 
 uint64_t PackedMatrix::PackedBytes(DType dtype, uint64_t num_outputs, uint64_t num_inputs) {
-  const auto format = FormatOf(dtype);
-  if (!format) return 0;
-  return (num_outputs + kPanelColumns - 1) / kPanelColumns * static_cast<uint64_t>(PanelBytes(*format, static_cast<int64_t>(num_inputs)));
+  return PackedMatrixBytes(dtype, num_outputs, num_inputs);
 }
 
 Result<PackedMatrix> PackedMatrix::Pack(DType dtype, std::span<const uint8_t> bytes, int64_t num_outputs, int64_t num_inputs,

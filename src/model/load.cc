@@ -50,6 +50,26 @@ Result<Tokenizer> LoadTokenizer(const GgufFile& file) {
   return Tokenizer::Make(std::move(tables));
 }
 
+Result<const Tokenizer*> TokenizerOf(const ModelFrontEnd& front) {
+  if (front.tokenizer) return &*front.tokenizer;
+  return tl::unexpected(Error{.code = ErrorCode::kTokenizerUnsupported,
+                              .where = front.path,
+                              .subject = "tokenizer",
+                              .expected = "a GGUF file, which carries its tokenizer",
+                              .found = "a Hugging Face folder",
+                              .hint = "convert the model to GGUF"});
+}
+
+Result<const ChatTemplate*> ChatTemplateOf(const ModelFrontEnd& front) {
+  if (front.chat_template) return &*front.chat_template;
+  return tl::unexpected(Error{.code = ErrorCode::kUnsupportedFeature,
+                              .where = front.path,
+                              .subject = "tokenizer.chat_template",
+                              .expected = "a ChatML template",
+                              .found = "none that is known",
+                              .hint = "--chat-template chatml"});
+}
+
 Result<ModelFrontEnd> LoadFrontEnd(const std::string& path) {
   if (IsFolder(path)) {
     ModelFrontEnd front;

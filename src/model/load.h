@@ -33,4 +33,8 @@ Result<LoadedModel> LoadModel(const std::string& path, ThreadPool& pool);
 // The tokenizer's tables of a GGUF file.
 Result<Tokenizer> LoadTokenizer(const GgufFile& file);
 
+// The tokenizer or the template of a model that must have one. Errors: tokenizer_unsupported, unsupported_feature.
+Result<const Tokenizer*> TokenizerOf(const ModelFrontEnd& front);
+Result<const ChatTemplate*> ChatTemplateOf(const ModelFrontEnd& front);
+
 }  // namespace attend

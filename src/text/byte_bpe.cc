@@ -97,7 +97,8 @@ void ByteBpe::Append(std::string_view piece, size_t base, std::vector<uint32_t>&
     const auto [merge, left, right] = queue.top();
     queue.pop();
     // A symbol that was joined to its left neighbour keeps kNoToken, so a stale pair never looks like its merge.
-    const bool current = symbols[left].id == merge->left && symbols[left].next == right && symbols[right].id == merge->right;
+    const bool current =
+        symbols[left].id == merge->left && symbols[left].next == right && symbols[right].id == merge->right;
     if (!current) continue;
     symbols[left].id = merge->joined;
     symbols[left].next = symbols[right].next;

@@ -1,6 +1,6 @@
-// Byte-level BPE: the bytes of a piece become tokens, and the pair whose merge has the lowest rank is joined until no pair
-// has one (leftmost first among equals). A heap over a linked list: O(n log n) for one word of n bytes, however long.
-// Bytes that the vocabulary has no token for are dropped before merging, so their neighbours can merge.
+// Byte-level BPE: the bytes of a piece become tokens, and the pair whose merge has the lowest rank is joined until no
+// pair has one (leftmost first among equals). A heap over a linked list: O(n log n) for one word of n bytes, however
+// long. Bytes that the vocabulary has no token for are dropped before merging, so their neighbours can merge.
 #pragma once
 
 #include <array>
@@ -34,12 +34,12 @@ class ByteBpe {
   const BpeMerge* Find(uint32_t left, uint32_t right) const;
 
   std::array<uint32_t, 256> byte_tokens_ = {};
-  std::vector<BpeMerge> merges_;      // by left, then right
+  std::vector<BpeMerge> merges_;       // by left, then right
   std::vector<uint32_t> first_merge_;  // [vocab_size + 1] into merges_, by left
 };
 
-// GPT-2 spells every byte as one printable character ("Ġ" is the space). The bytes of such a spelling, or nothing when a
-// character of it stands for no byte.
+// GPT-2 spells every byte as one printable character ("Ġ" is the space). The bytes of such a spelling, or nothing when
+// a character of it stands for no byte.
 std::optional<std::string> BytesOfSpelling(std::string_view spelling);
 
 }  // namespace attend

@@ -25,7 +25,8 @@ std::vector<BpeMerge> SomeMerges(uint32_t count, uint32_t seed) {
     seed = seed * 1664525u + 1013904223u;
     const uint32_t known = 3 + rank;
     const BpeMerge merge = {.left = (seed >> 8) % known, .right = (seed >> 20) % known, .joined = known, .rank = rank};
-    const bool again = std::any_of(merges.begin(), merges.end(), [&](const BpeMerge& m) { return m.left == merge.left && m.right == merge.right; });
+    const bool again = std::any_of(merges.begin(), merges.end(),
+                                   [&](const BpeMerge& m) { return m.left == merge.left && m.right == merge.right; });
     if (!again) merges.push_back(merge);
   }
   return merges;
@@ -64,7 +65,10 @@ TEST(ByteBpe, DropsBytesWithoutATokenBeforeMerging) {
   const ByteBpe bpe(BytesAbc(), {{.left = 0, .right = 1, .joined = 3, .rank = 0}}, 4);
   std::vector<uint32_t> ids;
   std::vector<size_t> offsets;
-  bpe.Append("xa\x04" "bxc", 10, ids, &offsets);
+  bpe.Append(
+      "xa\x04"
+      "bxc",
+      10, ids, &offsets);
   EXPECT_EQ(ids, (std::vector<uint32_t>{3, 2}));
   EXPECT_EQ(offsets, (std::vector<size_t>{11, 15}));
   bpe.Append("xyz", 0, ids, &offsets);

@@ -14,6 +14,8 @@ struct ByteRange {
   bool operator==(const ByteRange&) const = default;
 };
 
-inline std::string_view TextOf(std::string_view text, ByteRange range) { return text.substr(range.begin, range.size()); }
+inline std::string_view TextOf(std::string_view text, ByteRange range) {
+  return text.substr(range.begin, range.size());
+}
 
 }  // namespace attend

@@ -7,7 +7,9 @@
 namespace attend {
 namespace {
 
-ChatRole ChatMlRole(const std::string& name) { return {name, "<|im_start|>" + name + "\n", "<|im_end|>\n"}; }
+ChatRole ChatMlRole(const std::string& name) {
+  return {name, "<|im_start|>" + name + "\n", "<|im_end|>\n"};
+}
 
 ChatTemplate ChatMl() {
   return {.name = "chatml",
@@ -18,7 +20,8 @@ ChatTemplate ChatMl() {
           .stop_tokens = {"<|im_end|>", "<|endoftext|>"}};
 }
 
-// One spelling for what Jinja lets be written in several: no white space but in names, ' for ", message['x'] for message.x.
+// One spelling for what Jinja lets be written in several: no white space but in names, ' for ", message['x'] for
+// message.x.
 std::string Normalised(std::string_view jinja) {
   std::string out;
   for (const char c : jinja) {
@@ -42,8 +45,8 @@ std::string Normalised(std::string_view jinja) {
 // A turn must be exactly ChatML's; a template that trims or wraps contents would give other tokens.
 bool IsChatMl(std::string_view jinja) {
   const std::string source = Normalised(jinja);
-  for (const std::string_view part : {"'<|im_start|>'+message['role']+'\\n'+message['content']+'<|im_end|>'",
-                                      "<|im_start|>assistant\\n"}) {
+  for (const std::string_view part :
+       {"'<|im_start|>'+message['role']+'\\n'+message['content']+'<|im_end|>'", "<|im_start|>assistant\\n"}) {
     if (source.find(part) == std::string::npos) return false;
   }
   return true;
@@ -129,7 +132,8 @@ class PromptBuilder {
       const size_t end = offsets[first - 1] + tokenizer_.TokenBytes(encoding.ids[first - 1]).size();
       if (end > content.begin) --first;
     }
-    ContentTokens tokens = {.begin = prompt_.ids.size() + first, .end = prompt_.ids.size() + std::max(first, last), .offsets = {}};
+    ContentTokens tokens = {
+        .begin = prompt_.ids.size() + first, .end = prompt_.ids.size() + std::max(first, last), .offsets = {}};
     for (size_t i = first; i < last; ++i) tokens.offsets.push_back(std::max(offsets[i], content.begin) - content.begin);
     return tokens;
   }
@@ -166,8 +170,8 @@ Error NoSuchRole(const ChatTemplate& chat_template, const std::string& name) {
 Result<void> CheckControlTokens(const ChatTemplate& chat_template, const Tokenizer& tokenizer) {
   for (const std::string& name : chat_template.control_tokens) {
     if (tokenizer.FindSpecial(name)) continue;
-    return tl::unexpected(TemplateError(ErrorCode::kTokenizerBad, "token '" + name + "'", "a control token of the vocabulary",
-                                        "none of that name",
+    return tl::unexpected(TemplateError(ErrorCode::kTokenizerBad, "token '" + name + "'",
+                                        "a control token of the vocabulary", "none of that name",
                                         "this model was not made for chat template " + chat_template.name));
   }
   return {};

@@ -1,14 +1,16 @@
-// Messages to a prompt. A template is data: what stands before and after a message of each role. Control tokens come from
-// the template alone; text of a message is never parsed for them, so a document that contains "<|im_end|>" stays a document.
+// Messages to a prompt. A template is data: what stands before and after a message of each role. Control tokens come
+// from the template alone; text of a message is never parsed for them, so a document that contains "<|im_end|>" stays a
+// document.
 //
 //   ids of   <|im_start|> user \n CONTENT <|im_end|> \n ... <|im_start|> assistant \n
 //                                 [begin, end) is given for every message
 //
 // Text between two control tokens is tokenised as one stretch, as the model was trained ("\n" and a content's leading
-// spaces merge); the ids equal those of the model's own Jinja template whenever no content contains a control token's name.
+// spaces merge); the ids equal those of the model's own Jinja template whenever no content contains a control token's
+// name.
 //
-// Errors: unsupported_feature (no known template; hint --chat-template chatml), bad_argument (a role that the template has
-// not), tokenizer_bad (a control token of the template is not in the vocabulary).
+// Errors: unsupported_feature (no known template; hint --chat-template chatml), bad_argument (a role that the template
+// has not), tokenizer_bad (a control token of the template is not in the vocabulary).
 #pragma once
 
 #include <cstdint>
@@ -42,8 +44,8 @@ struct ChatMessage {
   std::string content;
 };
 
-// Where a message's content lies in the prompt: tokens [begin, end). A token that also holds the template's bytes around
-// the content (a newline before it) is counted in, at offset 0.
+// Where a message's content lies in the prompt: tokens [begin, end). A token that also holds the template's bytes
+// around the content (a newline before it) is counted in, at offset 0.
 struct ContentTokens {
   size_t begin = 0;
   size_t end = 0;

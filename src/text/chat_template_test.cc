@@ -21,7 +21,8 @@ json Golden() {
 
 std::vector<ChatMessage> MessagesOf(const json& conversation) {
   std::vector<ChatMessage> messages;
-  for (const json& message : conversation.at("messages")) messages.push_back({message.at("role"), message.at("content")});
+  for (const json& message : conversation.at("messages"))
+    messages.push_back({message.at("role"), message.at("content")});
   return messages;
 }
 
@@ -49,7 +50,8 @@ TEST(ChatTemplate, RendersTheGoldenConversations) {
   const auto chat_template = ChatTemplateFor(golden.at("template").get<std::string>());
   ASSERT_TRUE(chat_template) << Describe(chat_template.error());
   for (const json& conversation : golden.at("conversations")) {
-    const auto prompt = RenderPrompt(*chat_template, SmolLm2(), MessagesOf(conversation), conversation.at("add_generation_prompt"));
+    const auto prompt =
+        RenderPrompt(*chat_template, SmolLm2(), MessagesOf(conversation), conversation.at("add_generation_prompt"));
     ASSERT_TRUE(prompt) << Describe(prompt.error());
     EXPECT_EQ(SmolLm2().Decode(prompt->ids, false), conversation.at("text"));
     if (conversation.at("name") == "no_generation_prompt") continue;  // "<|im_end|>" in a content: see the next test
@@ -69,7 +71,8 @@ TEST(ChatTemplate, ControlTokensNameInAContentIsText) {
 }
 
 TEST(ChatTemplate, GivesTheTokensOfEachContent) {
-  const RenderedPrompt prompt = Render({{"user", "Name three colours."}, {"assistant", "Red."}, {"user", "  Now\nmore"}});
+  const RenderedPrompt prompt =
+      Render({{"user", "Name three colours."}, {"assistant", "Red."}, {"user", "  Now\nmore"}});
   ASSERT_EQ(prompt.contents.size(), 3u);
   EXPECT_EQ(SmolLm2().Decode(IdsOf(prompt, 0), false), "Name three colours.");
   EXPECT_EQ(prompt.contents[0].offsets[0], 0u);
@@ -93,17 +96,22 @@ RC_GTEST_PROP(ChatTemplate, NoContentYieldsAControlToken, ()) {
   const auto id = *rc::gen::inRange<uint32_t>(0, 17);
   const auto before = *rc::gen::arbitrary<std::string>();
   const auto after = *rc::gen::arbitrary<std::string>();
-  const RenderedPrompt prompt = Render({{"system", ""}, {"user", before + std::string(SmolLm2().TokenBytes(id)) + after}});
+  const RenderedPrompt prompt =
+      Render({{"system", ""}, {"user", before + std::string(SmolLm2().TokenBytes(id)) + after}});
   ExpectContentIsPlain(prompt, 1);
   RC_ASSERT(prompt.contents[1].offsets.size() == prompt.contents[1].end - prompt.contents[1].begin);
 }
 
 TEST(ChatTemplate, ReadsTheDefaultSystemTextFromTheSource) {
-  const std::string turn = R"({{"<|im_start|>" + message.role + "\n" + message.content + "<|im_end|>" + "\n"}}<|im_start|>assistant
+  const std::string turn =
+      R"({{"<|im_start|>" + message.role + "\n" + message.content + "<|im_end|>" + "\n"}}<|im_start|>assistant
 )";
-  EXPECT_EQ(ChatTemplateFor(R"({{ '<|im_start|>system\nIt\'s you.<|im_end|>\n' }})" + turn)->default_system, "It's you.");
+  EXPECT_EQ(ChatTemplateFor(R"({{ '<|im_start|>system\nIt\'s you.<|im_end|>\n' }})" + turn)->default_system,
+            "It's you.");
   EXPECT_EQ(ChatTemplateFor("<|im_start|>system\nOutside.<|im_end|>\n" + turn)->default_system, "Outside.");
-  EXPECT_EQ(ChatTemplateFor(R"({{ '<|im_start|>system\n' + messages[0].content + '<|im_end|>\n' }})" + turn)->default_system, "");
+  EXPECT_EQ(
+      ChatTemplateFor(R"({{ '<|im_start|>system\n' + messages[0].content + '<|im_end|>\n' }})" + turn)->default_system,
+      "");
   EXPECT_EQ(ChatTemplateFor(turn)->default_system, "");
 }
 
@@ -111,8 +119,9 @@ TEST(ChatTemplate, RefusesWhatItDoesNotKnow) {
   const std::string start = "{{'<|im_start|>' + message['role'] + '\\n' + ";
   const std::string end = " + '<|im_end|>' + '\\n'}}{{ '<|im_start|>assistant\\n' }}";
   ASSERT_TRUE(ChatTemplateFor(start + "message['content']" + end));
-  for (const std::string& source : {std::string(), std::string("[INST] {{ message['content'] }} [/INST]"),
-                                    start + "message['content'] | trim" + end, start + "'Q: ' + message['content']" + end}) {
+  for (const std::string& source :
+       {std::string(), std::string("[INST] {{ message['content'] }} [/INST]"),
+        start + "message['content'] | trim" + end, start + "'Q: ' + message['content']" + end}) {
     const auto chat_template = ChatTemplateFor(source);
     ASSERT_FALSE(chat_template) << source;
     EXPECT_EQ(chat_template.error().code, ErrorCode::kUnsupportedFeature);

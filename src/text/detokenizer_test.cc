@@ -65,7 +65,8 @@ RC_GTEST_PROP(Detokenizer, DeltasOfAnyTokensAreTheDecodedText, (bool skip_specia
 
 RC_GTEST_PROP(Detokenizer, DeltasOfAnyBytesAreTheDecodedText, ()) {
   // Lead and continuation bytes often, so that characters are whole, cut and overlong.
-  const auto byte = rc::gen::element('a', '\x80', '\xbf', '\xc3', '\xe0', '\xe4', '\xed', '\xf0', '\xf4', '\xa0', '\x90', '\xff');
+  const auto byte =
+      rc::gen::element('a', '\x80', '\xbf', '\xc3', '\xe0', '\xe4', '\xed', '\xf0', '\xf4', '\xa0', '\x90', '\xff');
   const auto bytes = *rc::gen::container<std::string>(byte);
   std::vector<uint32_t> ids;
   for (const char c : bytes) {

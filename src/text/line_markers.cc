@@ -9,21 +9,29 @@
 namespace attend {
 namespace {
 
-constexpr std::string_view kPartWords[] = {"article", "section", "clause", "schedule", "chapter", "part",    "annex",
-                                           "appendix", "exhibit", "paragraph", "table", "figure", "option", "class"};
+constexpr std::string_view kPartWords[] = {"article", "section", "clause",   "schedule", "chapter",
+                                           "part",    "annex",   "appendix", "exhibit",  "paragraph",
+                                           "table",   "figure",  "option",   "class"};
 constexpr size_t kLongestPartWord = 9;
 constexpr std::string_view kRomanLetters = "ivxIVX";
 
-bool IsAsciiLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsAsciiDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsAsciiLetter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool IsAsciiDigit(char c) {
+  return c >= '0' && c <= '9';
+}
 
-bool IsSpaceAt(std::string_view text, size_t position) { return IsWhiteSpace(DecodeUtf8(text, position).code_point); }
+bool IsSpaceAt(std::string_view text, size_t position) {
+  return IsWhiteSpace(DecodeUtf8(text, position).code_point);
+}
 
 // Bytes of a number with points (7, 7.2), one letter or a short Roman numeral at the start of the text.
 size_t NumberLength(std::string_view text, bool& has_point) {
   size_t end = 0;
   has_point = false;
-  while (end < text.size() && (IsAsciiDigit(text[end]) || (text[end] == '.' && end + 1 < text.size() && IsAsciiDigit(text[end + 1])))) {
+  while (end < text.size() &&
+         (IsAsciiDigit(text[end]) || (text[end] == '.' && end + 1 < text.size() && IsAsciiDigit(text[end + 1])))) {
     has_point |= text[end] == '.';
     ++end;
   }
@@ -33,7 +41,9 @@ size_t NumberLength(std::string_view text, bool& has_point) {
   return !text.empty() && IsAsciiLetter(text[0]) && (text.size() == 1 || !IsAsciiLetter(text[1])) ? 1 : 0;
 }
 
-bool SpaceOrEnd(std::string_view text, size_t position) { return position >= text.size() || IsSpaceAt(text, position); }
+bool SpaceOrEnd(std::string_view text, size_t position) {
+  return position >= text.size() || IsSpaceAt(text, position);
+}
 
 // "ARTICLE 1.", "Section 7:", "Schedule A".
 size_t PartHeadingLength(std::string_view line) {

@@ -13,8 +13,8 @@ size_t MarkerLength(std::string_view line);
 // Whether a trimmed line ends as a sentence or clause does: . ! ? ; : and full-width ones, quotes behind them allowed.
 bool HasFinalPunctuation(std::string_view line);
 
-// Words that a number or a letter names a part by, in any case: "Schedule A. Work" is two sentences, "ARTICLE 1. TERM" one
-// heading.
+// Words that a number or a letter names a part by, in any case: "Schedule A. Work" is two sentences, "ARTICLE 1. TERM"
+// one heading.
 bool IsPartWord(std::string_view word);
 
 }  // namespace attend

@@ -24,7 +24,9 @@ size_t LineIndex::LineOf(size_t offset) const {
   return static_cast<size_t>(after - lines_.begin());
 }
 
-ByteRange LineIndex::RangeOf(size_t line) const { return lines_[std::clamp<size_t>(line, 1, lines_.size()) - 1]; }
+ByteRange LineIndex::RangeOf(size_t line) const {
+  return lines_[std::clamp<size_t>(line, 1, lines_.size()) - 1];
+}
 
 ByteRange Trimmed(std::string_view text, ByteRange range) {
   while (range.begin < range.end) {

@@ -36,7 +36,8 @@ class RegexOracle {
     constexpr const char* kPattern = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
     int error = 0;
     PCRE2_SIZE offset = 0;
-    code_ = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(kPattern), PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr);
+    code_ = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(kPattern), PCRE2_ZERO_TERMINATED, PCRE2_UTF | PCRE2_UCP, &error,
+                          &offset, nullptr);
     match_ = pcre2_match_data_create_from_pattern(code_, nullptr);
     context_ = pcre2_match_context_create(nullptr);
     pcre2_set_match_limit(context_, 1'000'000);
@@ -49,7 +50,8 @@ class RegexOracle {
 
   void Append(std::string_view text, std::vector<size_t>& sizes) const {
     for (size_t position = 0; position < text.size();) {
-      const int found = pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), position, 0, match_, context_);
+      const int found =
+          pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), position, 0, match_, context_);
       ASSERT_GT(found, 0) << "the regex matches every text";
       const PCRE2_SIZE* ends = pcre2_get_ovector_pointer(match_);
       ASSERT_EQ(ends[0], position);
@@ -82,9 +84,9 @@ class RegexOracle {
 
 // Text in which every branch of the regex is likely.
 rc::Gen<std::string> SpikyText() {
-  const auto parts = rc::gen::element<std::string>(" ", " ", "  ", "\n", "\t", "\r\n", "a", "Zq", "é", "世", "5", "42", "٣", "½", "Ⅷ", "'",
-                                                   "'s", "'re", "'ll", "'D", ".", "!?", "😀", "\u00a0", "\u3000", "\u200b", "\u0301",
-                                                   "\u0085", "_", "ª", "\u1680");
+  const auto parts = rc::gen::element<std::string>(
+      " ", " ", "  ", "\n", "\t", "\r\n", "a", "Zq", "é", "世", "5", "42", "٣", "½", "Ⅷ", "'", "'s", "'re", "'ll", "'D",
+      ".", "!?", "😀", "\u00a0", "\u3000", "\u200b", "\u0301", "\u0085", "_", "ª", "\u1680");
   return rc::gen::map(rc::gen::container<std::vector<std::string>>(parts), [](const std::vector<std::string>& all) {
     std::string text;
     for (const std::string& part : all) text += part;
@@ -113,7 +115,8 @@ TEST(Pretokenizer, SplitsAsTheGoldenVectors) {
     std::string text;
     const std::string hex = vector.at("utf8_hex");
     for (size_t i = 0; i < hex.size(); i += 2) text += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-    EXPECT_EQ(PieceBytes(PretokenizerKind::kSmollm, text), vector.at("piece_bytes").get<std::vector<size_t>>()) << vector.at("name");
+    EXPECT_EQ(PieceBytes(PretokenizerKind::kSmollm, text), vector.at("piece_bytes").get<std::vector<size_t>>())
+        << vector.at("name");
   }
 }
 
@@ -131,7 +134,9 @@ RC_GTEST_PROP(Pretokenizer, AgreesWithTheRegex, ()) {
   }
 }
 
-RC_GTEST_PROP(Pretokenizer, CoversAnyBytes, (const std::string& text)) { PieceBytes(PretokenizerKind::kSmollm, text); }
+RC_GTEST_PROP(Pretokenizer, CoversAnyBytes, (const std::string& text)) {
+  PieceBytes(PretokenizerKind::kSmollm, text);
+}
 
 }  // namespace
 }  // namespace attend

@@ -12,14 +12,14 @@ namespace attend {
 namespace {
 
 // Abbreviations whose point ends no sentence (without their last point, lower-case).
-constexpr std::string_view kAbbreviations[] = {
-    "e.g", "i.e", "cf",  "viz",  "vs",  "v",    "mr",   "mrs",  "ms",     "dr",  "prof", "st",  "sr",
-    "jr",  "hon", "messrs", "ltd", "inc", "co",  "corp", "plc",  "llc",    "gmbh", "bros", "dept", "u.s",
-    "u.k", "e.u", "u.n", "eds",  "approx", "incl", "excl", "al"};
+constexpr std::string_view kAbbreviations[] = {"e.g", "i.e",  "cf",  "viz",    "vs",   "v",    "mr",     "mrs", "ms",
+                                               "dr",  "prof", "st",  "sr",     "jr",   "hon",  "messrs", "ltd", "inc",
+                                               "co",  "corp", "plc", "llc",    "gmbh", "bros", "dept",   "u.s", "u.k",
+                                               "e.u", "u.n",  "eds", "approx", "incl", "excl", "al"};
 // Those that are words too, or name a number: abbreviations only before a digit.
-constexpr std::string_view kBeforeNumbers[] = {"no",   "nos", "art", "arts", "sec", "secs", "cl",  "para", "paras", "ch", "fig",
-                                               "figs", "eq",  "vol", "pp",   "p",   "max",  "min", "jan",  "feb",   "mar", "apr",
-                                               "aug",  "sep", "sept", "oct", "nov", "dec"};
+constexpr std::string_view kBeforeNumbers[] = {
+    "no", "nos", "art", "arts", "sec", "secs", "cl",  "para", "paras", "ch",  "fig",  "figs", "eq",  "vol",
+    "pp", "p",   "max", "min",  "jan", "feb",  "mar", "apr",  "aug",   "sep", "sept", "oct",  "nov", "dec"};
 constexpr size_t kLongestAbbreviation = 12;
 
 template <size_t N>
@@ -27,8 +27,12 @@ bool Contains(const std::string_view (&list)[N], std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
 
-bool IsAsciiLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsAsciiDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsAsciiLetter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool IsAsciiDigit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 std::string LowerAscii(std::string_view text) {
   std::string lower(text);
@@ -36,18 +40,25 @@ std::string LowerAscii(std::string_view text) {
   return lower;
 }
 
-bool EndsSentence(uint32_t c) { return c == '.' || c == '!' || c == '?' || c == 0x3002 || c == 0xff01 || c == 0xff1f || c == 0x2026; }
+bool EndsSentence(uint32_t c) {
+  return c == '.' || c == '!' || c == '?' || c == 0x3002 || c == 0xff01 || c == 0xff1f || c == 0x2026;
+}
 
-bool IsFullWidthEnd(uint32_t c) { return c == 0x3002 || c == 0xff01 || c == 0xff1f; }
+bool IsFullWidthEnd(uint32_t c) {
+  return c == 0x3002 || c == 0xff01 || c == 0xff1f;
+}
 
 bool ClosesQuote(uint32_t c) {
   return c == '"' || c == '\'' || c == ')' || c == ']' || c == 0x201d || c == 0x2019 || c == 0xbb || c == 0x300d ||
          c == 0x300f || c == 0xff09 || c == 0x300b || c == 0x3011;
 }
 
-bool OpensQuote(uint32_t c) { return c == '"' || c == '\'' || c == '(' || c == '[' || c == 0x201c || c == 0x2018 || c == 0xab; }
+bool OpensQuote(uint32_t c) {
+  return c == '"' || c == '\'' || c == '(' || c == '[' || c == 0x201c || c == 0x2018 || c == 0xab;
+}
 
-// The run of letters, digits and points that ends just before the position, at most a little longer than an abbreviation.
+// The run of letters, digits and points that ends just before the position, at most a little longer than an
+// abbreviation.
 std::string_view WordBefore(std::string_view text, size_t begin, size_t position) {
   size_t start = position;
   while (start > begin && position - start <= kLongestAbbreviation) {
@@ -92,7 +103,8 @@ End ReadMarks(std::string_view text, size_t position, size_t limit) {
     end.after += step.length;
   }
   end.single_point = num_marks == 1 && text[position] == '.';
-  while (end.after < limit && ClosesQuote(DecodeUtf8(text, end.after).code_point)) end.after += DecodeUtf8(text, end.after).length;
+  while (end.after < limit && ClosesQuote(DecodeUtf8(text, end.after).code_point))
+    end.after += DecodeUtf8(text, end.after).length;
   return end;
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 // Lines wrapped by hand stay below this; a longer one means that each line is a paragraph of its own.
 constexpr size_t kWidestWrapBytes = 160;
-// A document's usual width counts for its short blocks up to here (a title of two lines is not wrapped at its own width).
+// A document's usual width counts for its short blocks up to here (a title of two lines is not wrapped at its own
+// width).
 constexpr size_t kUsualWidthBytes = 80;
 // Below this width a line that begins with a number is taken as a new clause, whatever the line before looks like.
 constexpr size_t kNarrowBytes = 50;
@@ -54,7 +55,9 @@ size_t UsualWidth(const std::vector<Block>& blocks) {
   return std::min(*ninth, kUsualWidthBytes);
 }
 
-size_t FirstWordBytes(std::string_view line) { return std::min(line.find_first_of(" \t"), line.size()); }
+size_t FirstWordBytes(std::string_view line) {
+  return std::min(line.find_first_of(" \t"), line.size());
+}
 
 // Whether the break between two lines of a block was made on purpose, not by wrapping at `width`.
 bool IsBreakOnPurpose(std::string_view text, const Line& line, const Line& next, size_t width) {
@@ -101,8 +104,9 @@ TextParts SplitText(std::string_view text) {
 }
 
 size_t SentenceAt(std::span<const Sentence> sentences, size_t offset) {
-  const auto found = std::upper_bound(sentences.begin(), sentences.end(), offset,
-                                      [](size_t value, const Sentence& sentence) { return value < sentence.range.end; });
+  const auto found =
+      std::upper_bound(sentences.begin(), sentences.end(), offset,
+                       [](size_t value, const Sentence& sentence) { return value < sentence.range.end; });
   return std::min(static_cast<size_t>(found - sentences.begin()), sentences.size() - 1);
 }
 

@@ -1,4 +1,5 @@
-// For tests: the tokenizer of tests/golden/smollm2/tokenizer_tables.txt (format: tools/extract_tokenizer.py) and a tiny one.
+// For tests: the tokenizer of tests/golden/smollm2/tokenizer_tables.txt (format: tools/extract_tokenizer.py) and a tiny
+// one.
 #pragma once
 
 #include <fstream>
@@ -11,8 +12,10 @@ namespace attend::testing {
 inline std::string Unescaped(const std::string& line) {
   std::string out;
   for (size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\\') out += line[++i] == 'n' ? '\n' : line[i];
-    else out += line[i];
+    if (line[i] == '\\')
+      out += line[++i] == 'n' ? '\n' : line[i];
+    else
+      out += line[i];
   }
   return out;
 }
@@ -51,7 +54,8 @@ inline TokenizerTables ReadTables(const std::string& path) {
 
 // Parsed once a program.
 inline const Tokenizer& SmolLm2() {
-  static const Tokenizer tokenizer = *Tokenizer::Make(ReadTables(ATTEND_SOURCE_DIR "/tests/golden/smollm2/tokenizer_tables.txt"));
+  static const Tokenizer tokenizer =
+      *Tokenizer::Make(ReadTables(ATTEND_SOURCE_DIR "/tests/golden/smollm2/tokenizer_tables.txt"));
   return tokenizer;
 }
 

@@ -53,7 +53,8 @@ Result<Tokenizer> Tokenizer::Make(TokenizerTables tables) {
   }
   tokenizer.token_offsets_.push_back(tokenizer.token_bytes_.size());
   for (std::vector<uint32_t>& ids : tokenizer.specials_) {
-    std::stable_sort(ids.begin(), ids.end(), [&](uint32_t a, uint32_t b) { return bytes[a].bytes.size() > bytes[b].bytes.size(); });
+    std::stable_sort(ids.begin(), ids.end(),
+                     [&](uint32_t a, uint32_t b) { return bytes[a].bytes.size() > bytes[b].bytes.size(); });
   }
   tokenizer.bos_id_ = tables.bos_id;
   tokenizer.eos_id_ = tables.eos_id;

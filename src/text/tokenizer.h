@@ -2,8 +2,9 @@
 //
 //   text -> U+FFFD for ill-formed UTF-8 -> pieces (pretokenizer.h) -> tokens of each piece (byte_bpe.h)
 //
-// Text of a document or a user is encoded with Encode(): what looks like a control token in it ("<|im_end|>") is ordinary
-// text and never yields a control id. Only a program's own text, such as a chat template, goes through EncodeWithSpecials().
+// Text of a document or a user is encoded with Encode(): what looks like a control token in it ("<|im_end|>") is
+// ordinary text and never yields a control id. Only a program's own text, such as a chat template, goes through
+// EncodeWithSpecials().
 //
 // Errors (of Make alone): tokenizer_unsupported, tokenizer_bad. Encoding is O(n log n) in bytes and cannot fail.
 //
@@ -75,9 +76,9 @@ class Tokenizer {
 
   PretokenizerKind pretokenizer_ = PretokenizerKind::kGpt2;
   ByteBpe bpe_;
-  std::string token_bytes_;            // all tokens' bytes one after the other
-  std::vector<size_t> token_offsets_;  // [vocab_size + 1] into token_bytes_
-  std::vector<bool> is_special_;       // [vocab_size]
+  std::string token_bytes_;                          // all tokens' bytes one after the other
+  std::vector<size_t> token_offsets_;                // [vocab_size + 1] into token_bytes_
+  std::vector<bool> is_special_;                     // [vocab_size]
   std::array<std::vector<uint32_t>, 256> specials_;  // control and user-defined ids by first byte, longest name first
   std::optional<uint32_t> bos_id_;
   std::optional<uint32_t> eos_id_;

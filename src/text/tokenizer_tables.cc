@@ -78,7 +78,8 @@ Result<void> CheckTables(const TokenizerTables& tables) {
   const size_t vocab_size = tables.tokens.size();
   const std::string limit = std::to_string(kMaxVocabSize);
   if (vocab_size == 0 || vocab_size > kMaxVocabSize) return Bad("tokens", "1 to " + limit, std::to_string(vocab_size));
-  if (tables.merges.size() > kMaxVocabSize) return Bad("merges", "at most " + limit, std::to_string(tables.merges.size()));
+  if (tables.merges.size() > kMaxVocabSize)
+    return Bad("merges", "at most " + limit, std::to_string(tables.merges.size()));
   if (tables.token_types.size() != vocab_size) {
     return Bad("token types", std::to_string(vocab_size) + ", one a token", std::to_string(tables.token_types.size()));
   }

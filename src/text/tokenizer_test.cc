@@ -35,13 +35,15 @@ bool HasSpecial(const Ids& ids) {
 
 // Code points, specials' names and plain words in any order.
 rc::Gen<std::string> TextWithSpecialNames() {
-  std::vector<std::string> parts = {" ", "\n", "a", "is", "12", "世界", "é", "<", "|", ">", "im_", "😀", "\x04", "\xff", "."};
+  std::vector<std::string> parts = {" ", "\n", "a",   "is", "12",   "世界", "é", "<",
+                                    "|", ">",  "im_", "😀",  "\x04", "\xff", "."};
   for (uint32_t id = 0; id < 17; ++id) parts.emplace_back(SmolLm2().TokenBytes(id));
-  return rc::gen::map(rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(parts)), [](const std::vector<std::string>& all) {
-    std::string text;
-    for (const std::string& part : all) text += part;
-    return text;
-  });
+  return rc::gen::map(rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(parts)),
+                      [](const std::vector<std::string>& all) {
+                        std::string text;
+                        for (const std::string& part : all) text += part;
+                        return text;
+                      });
 }
 
 TEST(Tokenizer, EncodesAndDecodesTheGoldenVectors) {
@@ -59,7 +61,8 @@ TEST(Tokenizer, EncodesAndDecodesTheGoldenVectors) {
     ReplaceInvalidUtf8(vector.contains("decoded_hex") ? FromHex(vector.at("decoded_hex")) : text, decoded);
     EXPECT_EQ(SmolLm2().Decode(ids, false), decoded) << vector.at("name");
     if (vector.contains("decoded_skip_special_hex")) {
-      EXPECT_EQ(SmolLm2().Decode(with_specials, true), FromHex(vector.at("decoded_skip_special_hex"))) << vector.at("name");
+      EXPECT_EQ(SmolLm2().Decode(with_specials, true), FromHex(vector.at("decoded_skip_special_hex")))
+          << vector.at("name");
     }
   }
 }
@@ -129,13 +132,16 @@ RC_GTEST_PROP(Tokenizer, OffsetsPointAtTheTokensBytes, ()) {
   for (size_t i = 0; i < encoding.ids.size(); ++i) {
     RC_ASSERT(encoding.offsets[i] < text.size());
     const std::string_view bytes = SmolLm2().TokenBytes(encoding.ids[i]);
-    const bool is_replacement = std::string_view("\xef\xbf\xbd").find(bytes[0]) != std::string_view::npos && text[encoding.offsets[i]] == '\xff';
+    const bool is_replacement = std::string_view("\xef\xbf\xbd").find(bytes[0]) != std::string_view::npos &&
+                                text[encoding.offsets[i]] == '\xff';
     RC_ASSERT(is_replacement || text[encoding.offsets[i]] == bytes[0]);
   }
 }
 
 TEST(Tokenizer, OffsetsCountBytesOfTheOriginal) {
-  const std::string text = "a\xff" "b \xe4\xbb c";
+  const std::string text =
+      "a\xff"
+      "b \xe4\xbb c";
   const Encoding encoding = SmolLm2().EncodeWithOffsets(text);
   EXPECT_EQ(encoding.ids, SmolLm2().Encode("a\uFFFDb \uFFFD c"));
   EXPECT_EQ(encoding.offsets.front(), 0u);

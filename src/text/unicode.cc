@@ -5,13 +5,15 @@
 namespace attend {
 namespace {
 
-utf8proc_category_t CategoryOf(uint32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
+utf8proc_category_t CategoryOf(uint32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
 
 }  // namespace
 
 bool IsWhiteSpace(uint32_t c) {
-  return (c >= 0x09 && c <= 0x0d) || c == 0x20 || c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) ||
-         c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
+  return (c >= 0x09 && c <= 0x0d) || c == 0x20 || c == 0x85 || c == 0xa0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
 bool IsLetter(uint32_t c) {
@@ -29,7 +31,9 @@ bool IsMark(uint32_t c) {
   return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
 }
 
-bool IsLowerCase(uint32_t c) { return CategoryOf(c) == UTF8PROC_CATEGORY_LL; }
+bool IsLowerCase(uint32_t c) {
+  return CategoryOf(c) == UTF8PROC_CATEGORY_LL;
+}
 
 bool IsCjk(uint32_t c) {
   const bool kana = c >= 0x3040 && c <= 0x30ff;

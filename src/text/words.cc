@@ -12,12 +12,12 @@ namespace {
 
 // Sorted, for binary search.
 constexpr std::string_view kStopWords[] = {
-    "a",    "about", "after", "all",  "also", "an",   "and",  "any",   "are",   "as",    "at",    "be",    "been",
-    "but",  "by",    "can",   "did",  "do",   "does", "for",  "from",  "had",   "has",   "have",  "he",    "her",
-    "his",  "how",   "i",     "if",   "in",   "into", "is",   "it",    "its",   "me",    "my",    "of",    "on",
-    "or",   "our",   "s",     "she",  "so",   "such", "t",    "than",  "that",  "the",   "their", "them",  "then",
-    "there", "these", "they", "this", "those", "to",  "was",  "we",    "were",  "what",  "when",  "where", "which",
-    "who",  "whose", "why",   "will", "with", "would", "you", "your"};
+    "a",     "about", "after", "all",  "also",  "an",    "and", "any",  "are",  "as",   "at",    "be",    "been",
+    "but",   "by",    "can",   "did",  "do",    "does",  "for", "from", "had",  "has",  "have",  "he",    "her",
+    "his",   "how",   "i",     "if",   "in",    "into",  "is",  "it",   "its",  "me",   "my",    "of",    "on",
+    "or",    "our",   "s",     "she",  "so",    "such",  "t",   "than", "that", "the",  "their", "them",  "then",
+    "there", "these", "they",  "this", "those", "to",    "was", "we",   "were", "what", "when",  "where", "which",
+    "who",   "whose", "why",   "will", "with",  "would", "you", "your"};
 
 static_assert(std::is_sorted(std::begin(kStopWords), std::end(kStopWords)));
 
@@ -26,14 +26,16 @@ void AppendFolded(uint32_t code_point, std::string& word) {
   if (code_point >= 0xff01 && code_point <= 0xff5e) code_point -= 0xfee0;
   utf8proc_int32_t folded[8];
   int boundary = UTF8PROC_BOUNDCLASS_START;
-  const utf8proc_ssize_t count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code_point), folded, std::size(folded),
-                                                         UTF8PROC_CASEFOLD, &boundary);
+  const utf8proc_ssize_t count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code_point), folded,
+                                                         std::size(folded), UTF8PROC_CASEFOLD, &boundary);
   for (utf8proc_ssize_t i = 0; i < std::min<utf8proc_ssize_t>(count, std::size(folded)); ++i) {
     AppendUtf8(static_cast<uint32_t>(folded[i]), word);
   }
 }
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 // Exactly three: a group of thousands.
 bool HasThreeDigits(std::string_view text) {
@@ -46,10 +48,13 @@ bool HasThreeDigits(std::string_view text) {
 bool JoinsNumber(std::string_view text, size_t position) {
   const char mark = text[position];
   if ((mark != '.' && mark != ',') || position == 0 || !IsDigit(text[position - 1])) return false;
-  return mark == ',' ? HasThreeDigits(text.substr(position + 1)) : position + 1 < text.size() && IsDigit(text[position + 1]);
+  return mark == ',' ? HasThreeDigits(text.substr(position + 1))
+                     : position + 1 < text.size() && IsDigit(text[position + 1]);
 }
 
-bool HasVowel(std::string_view stem) { return stem.find_first_of("aeiouy") != std::string_view::npos; }
+bool HasVowel(std::string_view stem) {
+  return stem.find_first_of("aeiouy") != std::string_view::npos;
+}
 
 // parties -> party, matches -> match, fees -> fee; "ss", "us" and "is" are no plurals.
 void StripPlural(std::string& word) {
@@ -127,7 +132,9 @@ std::vector<std::string> SplitWords(std::string_view text) {
   return words;
 }
 
-bool IsStopWord(std::string_view word) { return std::binary_search(std::begin(kStopWords), std::end(kStopWords), word); }
+bool IsStopWord(std::string_view word) {
+  return std::binary_search(std::begin(kStopWords), std::end(kStopWords), word);
+}
 
 std::string Stem(std::string_view word) {
   std::string stem(word);

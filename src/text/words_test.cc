@@ -16,7 +16,9 @@ TEST(Words, FoldsCaseAndSplitsAtPunctuation) {
   EXPECT_EQ(SplitWords("e\u0301t"), (Words{"e\u0301t"}));
   EXPECT_EQ(SplitWords("ＡＢ１"), (Words{"ab1"}));
   EXPECT_EQ(SplitWords(" .,"), Words{});
-  EXPECT_EQ(SplitWords("a\xff" "b\xe4\xbb"), (Words{"a", "b"}));
+  EXPECT_EQ(SplitWords("a\xff"
+                       "b\xe4\xbb"),
+            (Words{"a", "b"}));
 }
 
 TEST(Words, KeepsNumbersWhole) {
@@ -30,13 +32,20 @@ TEST(Words, GivesIdeographsAloneAndInPairs) {
 }
 
 TEST(Words, StemsFormsOfAWordAlike) {
-  const std::vector<Words> same = {{"terminate", "terminates", "terminated", "terminating"}, {"party", "parties"},
-                                   {"control", "controls", "controlled", "controlling"},      {"stop", "stops", "stopped", "stopping"},
-                                   {"match", "matches", "matched"},                            {"fee", "fees"},
-                                   {"agree", "agrees", "agreed", "agreeing"},                  {"exceed", "exceeds", "exceeded"},
-                                   {"address", "addresses", "addressed"},                      {"price", "prices", "priced", "pricing"},
-                                   {"call", "calls", "called"},                                {"supply", "supplies", "supplied", "supplying"},
-                                   {"notice", "notices"},                                      {"box", "boxes"}};
+  const std::vector<Words> same = {{"terminate", "terminates", "terminated", "terminating"},
+                                   {"party", "parties"},
+                                   {"control", "controls", "controlled", "controlling"},
+                                   {"stop", "stops", "stopped", "stopping"},
+                                   {"match", "matches", "matched"},
+                                   {"fee", "fees"},
+                                   {"agree", "agrees", "agreed", "agreeing"},
+                                   {"exceed", "exceeds", "exceeded"},
+                                   {"address", "addresses", "addressed"},
+                                   {"price", "prices", "priced", "pricing"},
+                                   {"call", "calls", "called"},
+                                   {"supply", "supplies", "supplied", "supplying"},
+                                   {"notice", "notices"},
+                                   {"box", "boxes"}};
   for (const Words& forms : same) {
     for (const std::string& form : forms) EXPECT_EQ(Stem(form), Stem(forms[0])) << form;
   }

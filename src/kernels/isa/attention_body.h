@@ -216,8 +216,9 @@ void Attend(const AttendArgs& u) {
   for (int64_t r = 0; r < u.rows; ++r) {
     const float sum = s.sum[r];
     float* out = u.out + r * width;
-    const float inverse = sum == 0.0f ? 0.0f : 1.0f / sum;
-    for (int64_t c = 0; c < width; c += V::kLanes) V::Store(out + c, V::Mul(V::Load(out + c), V::Set1(inverse)));
+    // A division, not a reciprocal: equal values come out as exactly that value. A row that saw nothing holds 0 already.
+    const typename V::F divisor = V::Set1(sum == 0.0f ? 1.0f : sum);
+    for (int64_t c = 0; c < width; c += V::kLanes) V::Store(out + c, V::Div(V::Load(out + c), divisor));
     u.lse[r] = sum == 0.0f ? kMinusInfinity : s.maximum[r] + __builtin_logf(sum);
   }
 }

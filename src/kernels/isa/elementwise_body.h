@@ -82,7 +82,12 @@ float LogSumExp(const float* x, int64_t n) {
   typename V::F largest = V::Set1(kMinusInfinity);
   ForEachVector<V>(n, [&](int64_t i, int count) { largest = V::Max(largest, LoadSome<V>(x + i, count, kMinusInfinity)); });
   const float maximum = V::ReduceMax(largest);
-  if (maximum == kMinusInfinity) return kMinusInfinity;
+  if (maximum == kMinusInfinity) {  // all of them, or a NaN hides from the maximum
+    for (int64_t i = 0; i < n; ++i) {
+      if (x[i] != x[i]) return x[i];
+    }
+    return kMinusInfinity;
+  }
   typename V::F sum = V::Zero();
   ForEachVector<V>(n, [&](int64_t i, int count) {
     sum = V::Add(sum, Exp<V>(V::Sub(LoadSome<V>(x + i, count, kMinusInfinity), V::Set1(maximum))));

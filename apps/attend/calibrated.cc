@@ -1,0 +1,28 @@
+#include "attend/calibrated.h"
+
+#include <fmt/format.h>
+
+#include "attend/calibration_file.h"
+#include "measure/calibrate.h"
+
+namespace attend::cli {
+
+std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header, const CalibrationOptions& options) {
+  const CalibrationKey key{engine.machine.cpu_name, std::string(NameOf(engine.machine.isa)), engine.pool->num_threads(), engine.compute, header};
+  const std::string path = CalibrationPath();
+  if (!options.remeasure) {
+    if (auto found = FindCalibration(path, key)) return found;
+  }
+  if (!options.quiet) fmt::print(stderr, "Measuring this machine once, a few seconds...\n");
+  auto measured = Calibrate(engine.machine, *engine.kernels, *engine.pool, engine.compute, header);
+  if (!measured) {
+    fmt::print(stderr, "attend: no times in the plan: {}\n", Describe(measured.error()));
+    return std::nullopt;
+  }
+  if (const auto stored = StoreCalibration(path, key, *measured); !stored) {
+    fmt::print(stderr, "attend: the measurement is not kept: {}\n", Describe(stored.error()));
+  }
+  return *measured;
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,20 @@
+// The speeds of this machine for a model: from the file, or measured now (a few seconds, once) and stored.
+#pragma once
+
+#include <optional>
+
+#include "attend/command.h"
+#include "formats/model_header.h"
+#include "tensor/calibration.h"
+
+namespace attend::cli {
+
+struct CalibrationOptions {
+  bool remeasure = false;
+  bool quiet = false;  // say nothing on stderr
+};
+
+// Nothing when it could not be measured: the plan then has no times.
+std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header, const CalibrationOptions& options);
+
+}  // namespace attend::cli

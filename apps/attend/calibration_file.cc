@@ -1,0 +1,142 @@
+#include "attend/calibration_file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "attend/version.h"
+#include "base/mapped_file.h"
+#include "formats/json.h"
+#include "measure/calibrate.h"
+
+namespace attend::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kFileLimitBytes = size_t{1} << 20;
+constexpr size_t kMostEntries = 64;  // older ones are dropped: a few models on a few settings
+
+constexpr std::pair<const char*, double Calibration::*> kRates[] = {
+    {"linear_flops_per_s", &Calibration::linear_flops_per_s},
+    {"attention_flops_per_s", &Calibration::attention_flops_per_s},
+    {"weight_bytes_per_s", &Calibration::weight_bytes_per_s},
+    {"kv_bytes_per_s", &Calibration::kv_bytes_per_s},
+    {"element_s_per_token", &Calibration::element_s_per_token},
+};
+
+Json KeyJson(const CalibrationKey& key) {
+  const ModelHeader& m = key.model;
+  return {{"program", kVersion},
+          {"cpu", key.cpu_name},
+          {"isa", key.isa},
+          {"threads", key.threads},
+          {"compute", NameOf(key.compute)},
+          {"model", fmt::format("{} layers, hidden {}, mlp {}, heads {}/{} of {}/{}, vocab {}", m.num_layers, m.hidden_size,
+                                m.intermediate_size, m.num_q_heads, m.num_kv_heads, m.head_dim, m.v_head_dim, m.vocab_size)}};
+}
+
+// The file's entries; none when it is absent, damaged or of another version.
+Json ReadEntries(const std::string& path) {
+  const auto text = ReadTextFile(path, kFileLimitBytes);
+  if (!text) return Json::array();
+  const auto json = ParseJson(*text, path);
+  if (!json || !json->is_object() || json->value("schema", nlohmann::json()) != "attend.calibration") return Json::array();
+  const auto entries = json->find("entries");
+  if (json->value("version", nlohmann::json()) != 1 || entries == json->end() || !entries->is_array()) return Json::array();
+  return *entries;
+}
+
+bool HasKey(const Json& entry, const Json& key) {
+  if (!entry.is_object()) return false;
+  for (const auto& [name, value] : key.items()) {
+    if (!entry.contains(name) || entry.at(name) != value) return false;
+  }
+  return true;
+}
+
+std::optional<Calibration> ReadRates(const Json& entry, const CalibrationKey& key) {
+  Calibration calibration{.cpu_name = key.cpu_name, .isa = key.isa, .threads = key.threads, .compute = key.compute};
+  for (const auto& [name, member] : kRates) {
+    if (!entry.contains(name) || !entry.at(name).is_number()) return std::nullopt;
+    calibration.*member = entry.at(name).get<double>();
+  }
+  return calibration;
+}
+
+tl::unexpected<Error> Unwritable(const std::string& path, const std::string& why) {
+  return tl::unexpected(Error{.code = ErrorCode::kFileUnwritable,
+                              .where = path,
+                              .subject = {},
+                              .expected = "a cache folder that can be written",
+                              .found = why,
+                              .hint = "set XDG_CACHE_HOME"});
+}
+
+}  // namespace
+
+std::string CalibrationPath() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/attend/calibration.json";
+  const char* home = std::getenv("HOME");
+  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/attend/calibration.json" : std::string();
+}
+
+std::optional<Calibration> FindCalibration(const std::string& path, const CalibrationKey& key) {
+  const Json wanted = KeyJson(key);
+  for (const Json& entry : ReadEntries(path)) {
+    if (HasKey(entry, wanted)) return ReadRates(entry, key);
+  }
+  return std::nullopt;
+}
+
+Result<void> StoreCalibration(const std::string& path, const CalibrationKey& key, const Calibration& calibration) {
+  Json entry = KeyJson(key);
+  Json entries = Json::array();
+  for (const Json& old : ReadEntries(path)) {
+    if (!HasKey(old, entry) && entries.size() + 1 < kMostEntries) entries.push_back(old);
+  }
+  for (const auto& [name, member] : kRates) entry[name] = calibration.*member;
+  entries.insert(entries.begin(), entry);
+
+  std::error_code failed;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
+  if (failed) return Unwritable(path, failed.message());
+  const std::string temporary = fmt::format("{}.{}", path, getpid());
+  std::ofstream file(temporary);
+  file << Json{{"schema", "attend.calibration"}, {"version", 1}, {"entries", entries}}.dump(2) << '\n';
+  file.close();
+  if (!file) return Unwritable(temporary, "it cannot be written");
+  std::filesystem::rename(temporary, path, failed);
+  if (failed) return Unwritable(path, failed.message());
+  return {};
+}
+
+std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header, bool measure_again) {
+  const CalibrationKey key{.cpu_name = engine.machine.cpu_name,
+                           .isa = std::string(NameOf(engine.machine.isa)),
+                           .threads = engine.pool->num_threads(),
+                           .compute = engine.compute,
+                           .model = header};
+  const std::string path = CalibrationPath();
+  if (!measure_again && !path.empty()) {
+    if (auto found = FindCalibration(path, key)) return found;
+  }
+  if (StderrIsTerminal()) fmt::print(stderr, "attend: measuring the speeds of this machine once, some seconds\n");
+  auto measured = Calibrate(engine.machine, *engine.kernels, *engine.pool, engine.compute, header);
+  if (!measured) {
+    fmt::print(stderr, "attend: warning: no times: {}\n", Describe(measured.error()));
+    return std::nullopt;
+  }
+  if (path.empty()) return *measured;
+  if (const auto stored = StoreCalibration(path, key, *measured); !stored) {
+    fmt::print(stderr, "attend: warning: the measured speeds are not kept: {}\n", Describe(stored.error()));
+  }
+  return *measured;
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,37 @@
+// Measured speeds kept between runs: ${XDG_CACHE_HOME:-~/.cache}/attend/calibration.json, one entry a processor, instruction
+// set, thread count, numerics class, model and program version. A folder that cannot be read or written costs a new
+// measurement, never the command.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "attend/command.h"
+#include "base/error.h"
+#include "formats/model_header.h"
+#include "tensor/calibration.h"
+
+namespace attend::cli {
+
+struct CalibrationKey {
+  std::string cpu_name;
+  std::string isa;
+  int threads = 0;
+  Compute compute = Compute::kBf16;
+  ModelHeader model;  // rates and the element time are those of its shapes
+};
+
+// The path of the file, or empty when there is neither XDG_CACHE_HOME nor HOME.
+std::string CalibrationPath();
+
+// Nothing when there is no such entry, or the file is not what this program writes.
+std::optional<Calibration> FindCalibration(const std::string& path, const CalibrationKey& key);
+
+// Keeps the entries of other keys; the file is replaced in one step. Errors: file_unwritable.
+Result<void> StoreCalibration(const std::string& path, const CalibrationKey& key, const Calibration& calibration);
+
+// The speeds of this engine with a model of this shape: kept ones, or measured now (some seconds) and kept. Nothing when they
+// cannot be measured; what goes wrong is a warning on stderr.
+std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header, bool measure_again);
+
+}  // namespace attend::cli

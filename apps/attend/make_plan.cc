@@ -1,0 +1,80 @@
+#include "attend/make_plan.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+#include "formats/gguf.h"
+#include "formats/safetensors.h"
+
+namespace attend::cli {
+namespace {
+
+bool IsFolder(const std::string& path) {
+  struct stat status = {};
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+// The tensors as the file's header lists them: no weight is read.
+Result<ModelFootprint> FootprintOf(const ModelFrontEnd& front) {
+  if (IsFolder(front.path)) {
+    ATTEND_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(front.path + "/model.safetensors"));
+    ATTEND_RETURN_IF_ERROR(CheckTensors(front.header, file));
+    return MakeFootprint(front.header, file.tensors());
+  }
+  ATTEND_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(front.path));
+  return MakeFootprint(front.header, file.tensors());
+}
+
+Result<Reserve> ParseReserve(const std::string& text) {
+  if (text.empty()) return Reserve{};
+  if (text.back() != '%') {
+    ATTEND_ASSIGN_OR_RETURN(const uint64_t bytes, ParseBytes(text, "--reserve"));
+    return Reserve{.bytes = bytes};
+  }
+  char* end = nullptr;
+  const double percent = std::strtod(text.c_str(), &end);
+  if (end != text.c_str() + text.size() - 1 || end == text.c_str() || !(percent >= 0 && percent <= 100)) {
+    return tl::unexpected(UsageError("--reserve", "bytes such as 512MiB, or 0% to 100%", text));
+  }
+  return Reserve{.percent = percent};
+}
+
+}  // namespace
+
+void AddPlanOptions(CLI::App* command, PlanOptions& o) {
+  const CLI::Range count(int64_t{0}, kMaxPlanTokens);
+  command->add_option("-n,--answer-tokens", o.answer_tokens, "Most tokens of an answer")->check(count)->capture_default_str();
+  command->add_option("-c,--context", o.context_tokens, "Context in tokens; 0 = what the model was trained on")->check(count);
+  command->add_option("--memory", o.memory, "Memory that may be used, such as 2GiB (default: what is available)");
+  command->add_option("--reserve", o.reserve, "Part of it to leave free, bytes or percent (default: 10%)");
+  command->add_option("--time", o.time_limit_s, "Most seconds it may take; 0 = no limit")->check(CLI::Range(0.0, 1e12));
+  command->add_option("--max-pieces", o.max_pieces, "Most pieces to cut the document into; 1 = one pass or nothing, 0 = any")->check(count);
+  command->add_option("--piece-tokens", o.piece_tokens, "Fixed size of a piece in tokens; 0 = chosen")->check(count);
+}
+
+Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options, int64_t document_tokens,
+                     int64_t question_tokens, const Calibration* calibration) {
+  PlanRequest request;
+  ATTEND_ASSIGN_OR_RETURN(request.footprint, FootprintOf(front));
+  ATTEND_ASSIGN_OR_RETURN(request.reserve, ParseReserve(options.reserve));
+  request.memory_limit_bytes = engine.machine.available_memory_bytes;
+  if (!options.memory.empty()) {
+    ATTEND_ASSIGN_OR_RETURN(request.memory_limit_bytes, ParseBytes(options.memory, "--memory"));
+  }
+  request.document_tokens = document_tokens;
+  request.question_tokens = question_tokens;
+  request.answer_tokens = options.answer_tokens;
+  request.context_tokens = options.context_tokens;
+  request.compute = engine.compute;
+  request.kv_dtype = engine.kv_dtype;
+  request.bf16_copy = engine.kernels->has_bf16_dot && engine.compute == Compute::kBf16;
+  request.threads = engine.pool->num_threads();
+  if (options.time_limit_s > 0) request.time_limit_s = options.time_limit_s;
+  if (options.piece_tokens > 0) request.piece_tokens = options.piece_tokens;
+  request.max_pieces = options.max_pieces;
+  if (calibration != nullptr) request.calibration = *calibration;
+  return MakePlan(request);
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,32 @@
+// How a command comes to a plan: the options that decide it, and the model's file read for its tensors. `plan` prints what
+// `read` carries out: both call this.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "attend/command.h"
+#include "model/load.h"
+#include "plan/plan.h"
+#include "tensor/calibration.h"
+
+namespace attend::cli {
+
+// Empty strings and zeros mean: not fixed by the user.
+struct PlanOptions {
+  int64_t answer_tokens = kAnswerReserveTokens;  // -n
+  int64_t context_tokens = 0;                    // -c; 0: the model's trained length
+  std::string memory;                            // --memory 2GiB; empty: what is available now
+  std::string reserve;                           // --reserve 10% or 512MiB; empty: 10%
+  double time_limit_s = 0;                       // --time; 0: none
+  int64_t max_pieces = 0;                        // --max-pieces; 0: as many as needed
+  int64_t piece_tokens = 0;                      // --piece-tokens; 0: chosen
+};
+void AddPlanOptions(CLI::App* command, PlanOptions& options);
+
+// `question_tokens`: chat template and question. `calibration` may be null: then there are no times.
+// Errors: usage, bad_argument, and those of the model's file.
+Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options, int64_t document_tokens,
+                     int64_t question_tokens, const Calibration* calibration);
+
+}  // namespace attend::cli

@@ -1,0 +1,70 @@
+// attend plan: whether and how a document can be read here, before anything is loaded.
+#include <fmt/format.h>
+
+#include "attend/calibration_file.h"
+#include "attend/command.h"
+#include "attend/make_plan.h"
+#include "attend/model_places.h"
+#include "attend/plan_output.h"
+#include "document/load.h"
+#include "model/catalogue.h"
+
+namespace attend::cli {
+namespace {
+
+struct PlanCommandOptions {
+  std::string document;
+  int64_t tokens = 0;
+  bool explain = false;
+  bool calibrate = false;
+  LoadOptions load;
+  EngineOptions engine;
+  PlanOptions plan;
+  OutputOptions output;
+};
+
+Result<int64_t> DocumentTokens(const PlanCommandOptions& options, const ModelFrontEnd& front) {
+  if (options.document.empty() == (options.tokens == 0)) {
+    return tl::unexpected(UsageError("attend plan", "a document or --tokens", options.document.empty() ? "neither" : "both"));
+  }
+  if (options.tokens > 0) return options.tokens;
+  ATTEND_ASSIGN_OR_RETURN(const Tokenizer* const tokenizer, TokenizerOf(front));
+  ATTEND_ASSIGN_OR_RETURN(const Document document, LoadDocument(options.document, options.load));
+  return static_cast<int64_t>(tokenizer->Encode(document.text).size());
+}
+
+Outcome RunPlan(const PlanCommandOptions& options) {
+  ATTEND_ASSIGN_OR_RETURN(const Engine engine, MakeEngine(options.engine));
+  ATTEND_ASSIGN_OR_RETURN(const std::string path, ResolveModel(options.engine.model, ModelPlacesFromEnvironment()));
+  ATTEND_ASSIGN_OR_RETURN(const ModelFrontEnd front, LoadFrontEnd(path));
+  ATTEND_ASSIGN_OR_RETURN(const int64_t tokens, DocumentTokens(options, front));
+  const std::optional<Calibration> calibration = CalibrationFor(engine, front.header, options.calibrate);
+  ATTEND_ASSIGN_OR_RETURN(const Plan plan, PlanFor(front, engine, options.plan, tokens, kQuestionReserveTokens,
+                                                   calibration ? &*calibration : nullptr));
+  if (options.output.json) {
+    fmt::print("{}\n", PlanJson(plan, front.header, options.explain).dump(2));
+  } else {
+    fmt::print("{}", options.output.quiet ? PlanSummary(plan) : PlanTable(plan, front.header, options.explain));
+  }
+  return plan.verdict == Verdict::kRefused ? 1 : 0;
+}
+
+}  // namespace
+
+void AddPlan(Registry& registry) {
+  auto options = std::make_shared<PlanCommandOptions>();
+  CLI::App* command = registry.Add("plan", "Decide before anything is loaded: one pass, pieces or refused, with memory and time",
+                                   "  attend plan contract.txt\n  attend plan --tokens 7500 --memory 2GiB\n"
+                                   "  attend plan contract.txt --time 60 --explain");
+  command->add_option("document", options->document, "UTF-8 text file, or - for standard input");
+  command->add_option("--tokens", options->tokens, "Plan for this many tokens instead of a document")->check(CLI::Range(int64_t{1}, kMaxPlanTokens));
+  command->add_flag("--explain", options->explain, "Show every number with its formula and inputs");
+  command->add_flag("--calibrate", options->calibrate, "Measure this machine's speeds again");
+  command->add_flag("--lossy", options->load.lossy, "Replace ill-formed UTF-8 instead of refusing the document");
+  AddEngineOptions(command, options->engine);
+  AddPlanOptions(command, options->plan);
+  AddOutputOptions(command, options->output);
+  registry.OnRun(command, [options] { return RunPlan(*options); });
+}
+
+}  // namespace attend::cli

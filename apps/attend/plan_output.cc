@@ -1,0 +1,167 @@
+#include "attend/plan_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "attend/command.h"
+#include "plan/number_text.h"
+
+namespace attend::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kBarCells = 32;
+constexpr double kExactWhole = 0x1p53;  // doubles below hold every whole number
+
+std::string VerdictText(const Plan& p) {
+  switch (p.verdict) {
+    case Verdict::kOnePass: return "Fits in one pass";
+    case Verdict::kPieces: return fmt::format("Fits in {} pieces of {} tokens", Grouped(p.num_pieces), Grouped(p.piece_tokens));
+    case Verdict::kRefused: return "Does not fit";
+  }
+  return {};
+}
+
+std::string Between(const Estimate& seconds) { return fmt::format("{} to {}", SecondsText(seconds.low), SecondsText(seconds.high)); }
+
+// The share of `limit`, at most all of it: "######..........................".
+std::string Bar(uint64_t bytes, uint64_t limit) {
+  const double share = limit == 0 ? 1 : std::min(1.0, static_cast<double>(bytes) / static_cast<double>(limit));
+  const size_t filled = static_cast<size_t>(share * kBarCells + 0.5);
+  return std::string(filled, '#') + std::string(kBarCells - filled, '.');
+}
+
+std::string MemoryRows(const Plan& p) {
+  const PlanMemory& m = p.memory;
+  std::string rows;
+  const auto row = [&](const char* name, uint64_t bytes) {
+    rows += fmt::format("  {:<12}{:>11}  {}\n", name, FormatBytes(bytes), Dim(Bar(bytes, m.limit_bytes)));
+  };
+  row("weights", m.weights_bytes);
+  row("KV cache", m.kv_bytes);
+  row("workspace", m.workspace_bytes);
+  row("process", m.process_bytes);
+  row("needed", m.total_bytes);
+  row("usable", m.usable_bytes);
+  return rows;
+}
+
+std::string TimeRows(const Plan& p) {
+  if (!p.times) return "time          not calibrated: no times\n";
+  const PlanTimes& t = *p.times;
+  return fmt::format("time          {} expected, {}\n  prefill     {:>9}  {:.0f} tokens/s\n  answer      {:>9}  {:.1f} tokens/s at token {}\n",
+                     Bold(SecondsText(t.total_s.expected)), Between(t.total_s), SecondsText(t.prefill_s.expected),
+                     t.prefill_tokens_per_s.expected, SecondsText(t.decode_s.expected), t.decode_tokens_per_s.expected,
+                     Grouped(p.decode_depth_tokens));
+}
+
+std::string ChangeRows(const Plan& p) {
+  if (p.changes.empty()) return {};
+  std::string rows = p.verdict == Verdict::kRefused ? "what would fit\n" : "what would give one pass\n";
+  for (const Change& c : p.changes) rows += fmt::format("  {}{}: {}\n", c.what, c.inside_reserve ? " (inside the reserve)" : "", c.price);
+  return rows;
+}
+
+std::string FormulaRows(const Plan& p) {
+  std::string rows = "formulas\n";
+  for (const Formula& f : p.formulas) {
+    rows += fmt::format("  {} = {} {}\n    {}\n    {}\n", f.name,
+                        f.result < kExactWhole && f.unit != "s" ? Grouped(static_cast<int64_t>(f.result)) : fmt::format("{:.4g}", f.result),
+                        f.unit, f.formula, EscapeForTerminal(f.inputs));
+  }
+  return rows;
+}
+
+Json EstimateJson(const Estimate& e) { return {{"low", e.low}, {"expected", e.expected}, {"high", e.high}}; }
+
+// A whole number where a double holds it exactly.
+Json WholeJson(double value) { return value < kExactWhole ? Json(static_cast<int64_t>(value)) : Json(value); }
+
+Json TimesJson(const Plan& p) {
+  if (!p.times) return nullptr;
+  return {{"prefill_s", EstimateJson(p.times->prefill_s)},
+          {"decode_s", EstimateJson(p.times->decode_s)},
+          {"total_s", EstimateJson(p.times->total_s)},
+          {"prefill_tokens_per_s", EstimateJson(p.times->prefill_tokens_per_s)},
+          {"decode_tokens_per_s", EstimateJson(p.times->decode_tokens_per_s)}};
+}
+
+Json MemoryJson(const PlanMemory& m) {
+  return {{"weights_bytes", m.weights_bytes}, {"kv_bytes", m.kv_bytes},       {"workspace_bytes", m.workspace_bytes},
+          {"process_bytes", m.process_bytes}, {"total_bytes", m.total_bytes}, {"limit_bytes", m.limit_bytes},
+          {"reserve_bytes", m.reserve_bytes}, {"usable_bytes", m.usable_bytes}};
+}
+
+Json ChangesJson(const Plan& p) {
+  Json changes = Json::array();
+  for (const Change& c : p.changes) {
+    changes.push_back({{"what", c.what}, {"price", c.price}, {"gives", NameOf(c.gives)}, {"num_pieces", c.num_pieces}, {"inside_reserve", c.inside_reserve}});
+  }
+  return changes;
+}
+
+Json FormulasJson(const Plan& p) {
+  Json formulas = Json::array();
+  for (const Formula& f : p.formulas) {
+    const Json result = f.unit == "s" ? Json(f.result) : WholeJson(f.result);
+    formulas.push_back({{"name", f.name}, {"formula", f.formula}, {"inputs", f.inputs}, {"result", result}, {"unit", f.unit}});
+  }
+  return formulas;
+}
+
+}  // namespace
+
+std::string PlanSummary(const Plan& p) {
+  std::string text = fmt::format("{}. {}", VerdictText(p), p.reason);
+  if (p.times) text += fmt::format(" About {} ({}).", SecondsText(p.times->total_s.expected), Between(p.times->total_s));
+  return text + "\n";
+}
+
+std::string PlanTable(const Plan& p, const ModelHeader& model, bool explain) {
+  std::string text = fmt::format("{}\n{}\n\n", Bold(VerdictText(p)), p.reason);
+  text += fmt::format("model         {}, trained on {} tokens\n", model.name.empty() ? model.architecture : EscapeForTerminal(model.name),
+                      Grouped(p.trained_tokens));
+  text += fmt::format("document      {} tokens; up to {} fit in one pass\n", Grouped(p.document_tokens), Grouped(p.fits_tokens));
+  text += fmt::format("memory        {} of {} usable ({} less a reserve of {})\n", FormatBytes(p.memory.total_bytes),
+                      FormatBytes(p.memory.usable_bytes), FormatBytes(p.memory.limit_bytes), FormatBytes(p.memory.reserve_bytes));
+  text += MemoryRows(p);
+  if (p.verdict != Verdict::kRefused || p.limit == Limit::kTime) text += TimeRows(p);
+  text += ChangeRows(p);
+  return explain ? text + FormulaRows(p) : text;
+}
+
+Json PlanJson(const Plan& p, const ModelHeader& model, bool explain) {
+  Json json = {{"schema", "attend.plan"},
+               {"version", 1},
+               {"verdict", NameOf(p.verdict)},
+               {"limit", NameOf(p.limit)},
+               {"reason", p.reason},
+               {"model", model.name},
+               {"document_tokens", p.document_tokens},
+               {"question_tokens", p.question_tokens},
+               {"answer_tokens", p.answer_tokens},
+               {"num_pieces", p.num_pieces},
+               {"piece_tokens", p.piece_tokens},
+               {"overlap_tokens", p.overlap_tokens},
+               {"pass_tokens", p.pass_tokens},
+               {"context_tokens", p.context_tokens},
+               {"trained_tokens", p.trained_tokens},
+               {"fits_tokens", p.fits_tokens},
+               {"kv_bytes", p.memory.kv_bytes},
+               {"kv_bytes_per_token", p.kv_bytes_per_token},
+               {"shortfall_bytes", p.shortfall_bytes},
+               {"memory", MemoryJson(p.memory)},
+               {"linear_flops", WholeJson(p.linear_flops)},
+               {"attention_flops", WholeJson(p.attention_flops)},
+               {"decode_weight_bytes", p.decode_weight_bytes},
+               {"decode_kv_bytes", p.decode_kv_bytes},
+               {"decode_depth_tokens", p.decode_depth_tokens},
+               {"times", TimesJson(p)},
+               {"changes", ChangesJson(p)}};
+  if (explain) json["formulas"] = FormulasJson(p);
+  return json;
+}
+
+}  // namespace attend::cli

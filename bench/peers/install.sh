@@ -1,0 +1,14 @@
+#!/bin/sh
+# Installs the programs that `bench/peers/run.sh` compares with, outside the tree, compiled for this processor. Does nothing when
+# they are there. Prints the folder.
+set -eu
+peers="${XDG_CACHE_HOME:-$HOME/.cache}/attend/peers"
+version=0.3.36
+
+if ! "$peers/bin/python" -c "import llama_cpp; assert llama_cpp.__version__ == '$version'" >/dev/null 2>&1; then
+  python3 -m venv "$peers" >&2
+  # From source: the published wheels are built for an old common processor.
+  CMAKE_ARGS="-DGGML_NATIVE=ON -DCMAKE_BUILD_TYPE=Release" \
+    "$peers/bin/pip" install --no-binary llama-cpp-python "llama-cpp-python==$version" >&2
+fi
+echo "$peers"

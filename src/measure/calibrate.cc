@@ -1,0 +1,166 @@
+#include "measure/calibrate.h"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "measure/fill_cache.h"
+#include "measure/model_work.h"
+#include "measure/synthetic_model.h"
+#include "measure/timer.h"
+#include "model/forward.h"
+
+namespace attend {
+namespace {
+
+constexpr int64_t kChunkTokens = kDefaultPrefillChunkTokens;
+constexpr int64_t kPrefillDepth = 4096;
+constexpr double kChunkFlops = 40e9;     // of the matmuls of one measured chunk: some 0.3 s on two ordinary cores
+constexpr int64_t kMatmulRows = 128;     // rows of one unit, as in the forward pass
+constexpr double kSecondsAStep = 1.5;    // after which no further round is run
+constexpr int kMaxRounds = 5;
+constexpr int kDecodeRounds = 9;
+
+using LogitsFn = Transformer::LogitsFn;
+const LogitsFn kIgnore = [](int64_t, int64_t, const float*, int64_t) {};
+
+// The fastest of a few rounds, after one to warm up: a neighbour only ever makes a round slower.
+Result<double> Fastest(int rounds, const std::function<Result<double>()>& run) {
+  ATTEND_ASSIGN_OR_RETURN(double best, run());
+  const Timer timer;
+  for (int round = 0; round < rounds && (round == 0 || timer.Seconds() < kSecondsAStep); ++round) {
+    ATTEND_ASSIGN_OR_RETURN(const double seconds, run());
+    best = std::min(best, seconds);
+  }
+  return best;
+}
+
+// What is left of `whole` without `part`; noise must not make it vanish.
+double Remainder(double whole, double part) { return std::max(whole - part, 0.02 * whole); }
+
+class Calibrator {
+ public:
+  Calibrator(const KernelTable& kernels, ThreadPool& pool, Compute compute, const SyntheticModel& model, uint32_t real_layers)
+      : kernels_(kernels), pool_(pool), compute_(compute), model_(model), real_layers_(real_layers) {
+    kv_dtype_ = compute == Compute::kF32 ? DType::kF32 : DType::kBf16;
+  }
+
+  // Two chunks of a few layers, one with nothing before it and one deep: their difference is attention alone, and what the
+  // matmuls do not take of the rest is elementwise work.
+  Result<void> Prefill(Calibration& c) const {
+    const double layer_flops = LinearFlopsPerToken(model_.header) / model_.header.num_layers * kChunkTokens;
+    ModelHeader few = model_.header;
+    few.num_layers = static_cast<uint32_t>(std::clamp<double>(kChunkFlops / layer_flops, 1, std::min(8u, few.num_layers)));
+    ATTEND_ASSIGN_OR_RETURN(Transformer transformer, MakeTransformer(few));
+    ATTEND_ASSIGN_OR_RETURN(const double shallow_s, ForwardSeconds(transformer, kChunkTokens, 0, kMaxRounds));
+    ATTEND_ASSIGN_OR_RETURN(const double deep_s, ForwardSeconds(transformer, kChunkTokens, kPrefillDepth, kMaxRounds));
+    const double shallow_flops = AttentionFlops(few, kChunkTokens, 0);
+    const double added_flops = AttentionFlops(few, kChunkTokens, kPrefillDepth) - shallow_flops;
+    c.attention_flops_per_s = added_flops / Remainder(deep_s, shallow_s);
+
+    ATTEND_ASSIGN_OR_RETURN(const double linear_s, LinearSeconds(few));
+    c.linear_flops_per_s = LinearFlopsPerToken(few) * kChunkTokens / linear_s;
+    const double element_s = Remainder(shallow_s, linear_s + shallow_flops / c.attention_flops_per_s);
+    c.element_s_per_token = element_s / kChunkTokens * real_layers_ / few.num_layers;
+    return {};
+  }
+
+  // One token through all layers, with nothing cached and with a cache far larger than the processor's.
+  Result<void> Decode(Calibration& c) const {
+    ATTEND_ASSIGN_OR_RETURN(Transformer transformer, MakeTransformer(model_.header));
+    const double token_bytes = CacheBytesPerToken(model_.header, kv_dtype_);
+    const int64_t depth = std::clamp(static_cast<int64_t>(static_cast<double>(kCalibrationCacheBytes) / token_bytes),
+                                     int64_t{512}, int64_t{1} << 16);
+    ATTEND_ASSIGN_OR_RETURN(const double shallow_s, ForwardSeconds(transformer, 1, 0, kDecodeRounds));
+    ATTEND_ASSIGN_OR_RETURN(const double deep_s, ForwardSeconds(transformer, 1, depth, kDecodeRounds));
+    c.weight_bytes_per_s = WeightBytesRead(model_.weights) / shallow_s;
+    c.kv_bytes_per_s = token_bytes * static_cast<double>(depth) / Remainder(deep_s, shallow_s);
+    return {};
+  }
+
+ private:
+  Result<Transformer> MakeTransformer(const ModelHeader& header) const {
+    return Transformer::Make(header, model_.weights, kernels_, pool_, compute_);
+  }
+
+  Result<double> ForwardSeconds(Transformer& transformer, int64_t tokens, int64_t depth, int rounds) const {
+    ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(transformer.header(), kv_dtype_)));
+    ATTEND_RETURN_IF_ERROR(FillCache(cache, depth, pool_));
+    std::vector<uint32_t> ids;
+    for (int64_t i = 0; i < tokens; ++i) ids.push_back(static_cast<uint32_t>(i) % transformer.header().vocab_size);
+    const Logits wanted = tokens == 1 ? Logits::kLast : Logits::kNone;
+    return Fastest(rounds, [&]() -> Result<double> {
+      const Timer timer;
+      ATTEND_RETURN_IF_ERROR(transformer.Forward(ids, cache, wanted, kIgnore));
+      const double seconds = timer.Seconds();
+      cache.Truncate(depth);
+      return seconds;
+    });
+  }
+
+  // All matmuls of the layers over one chunk of rows.
+  Result<double> LinearSeconds(const ModelHeader& header) const {
+    const int64_t stride = WidestInput(ActivationShapeOf(header));
+    const int64_t widest = std::max({header.hidden_size, header.intermediate_size, header.num_q_heads * header.head_dim,
+                                     header.num_kv_heads * std::max(header.head_dim, header.v_head_dim)});
+    const int64_t out_stride = PaddedColumns(widest);
+    ATTEND_ASSIGN_OR_RETURN(auto in, AlignedBuffer<float>::Make(static_cast<size_t>(kChunkTokens * stride), "calibration"));
+    ATTEND_ASSIGN_OR_RETURN(auto in_bf16, AlignedBuffer<uint16_t>::Make(in.size(), "calibration"));
+    ATTEND_ASSIGN_OR_RETURN(auto out, AlignedBuffer<float>::Make(static_cast<size_t>(kChunkTokens * out_stride), "calibration"));
+    ATTEND_ASSIGN_OR_RETURN(auto scratch, AlignedBuffer<float>::Make(
+                                              static_cast<size_t>(pool_.num_threads() * kMatmulScratchFloats), "calibration"));
+    FillRandom(in.data(), static_cast<int64_t>(in.size()), 2);
+    const bool bf16 = kernels_.has_bf16_dot && compute_ == Compute::kBf16;
+    if (bf16) kernels_.pack_bf16(in.data(), static_cast<int64_t>(in.size()), in_bf16.data());
+
+    const auto multiply = [&](const PackedMatrix& matrix) {
+      constexpr int64_t kRowBlocks = kChunkTokens / kMatmulRows;
+      pool_.ParallelFor(matrix.num_panels() * kRowBlocks, [&](int64_t unit, int thread) {
+        const int64_t panel = unit / kRowBlocks, row = unit % kRowBlocks * kMatmulRows;
+        kernels_.matmul({.weights = matrix.view(),
+                         .panel = panel,
+                         .a = in.data() + row * stride,
+                         .a_bf16 = bf16 ? in_bf16.data() + row * stride : nullptr,
+                         .a_stride = stride,
+                         .rows = kMatmulRows,
+                         .out = out.data() + row * out_stride + panel * kPanelColumns,
+                         .out_stride = out_stride,
+                         .accumulate = false,
+                         .scratch = scratch.data() + thread * kMatmulScratchFloats});
+      });
+    };
+    return Fastest(kMaxRounds, [&]() -> Result<double> {
+      const Timer timer;
+      for (uint32_t layer = 0; layer < header.num_layers; ++layer) {
+        const LayerWeights& w = model_.weights.layers[layer];
+        for (const PackedMatrix* matrix : {&w.query, &w.key, &w.value, &w.output, &w.gate, &w.up, &w.down}) multiply(*matrix);
+      }
+      return timer.Seconds();
+    });
+  }
+
+  const KernelTable& kernels_;
+  ThreadPool& pool_;
+  Compute compute_;
+  const SyntheticModel& model_;
+  uint32_t real_layers_;
+  DType kv_dtype_;
+};
+
+}  // namespace
+
+Result<Calibration> Calibrate(const Machine& machine, const KernelTable& kernels, ThreadPool& pool, Compute compute,
+                              const ModelHeader& header) {
+  ATTEND_ASSIGN_OR_RETURN(const SyntheticModel model, MakeSyntheticModel(header, kCalibrationWeightBytes, pool));
+  Calibration calibration;
+  calibration.cpu_name = machine.cpu_name;
+  calibration.isa = kernels.name;
+  calibration.threads = pool.num_threads();
+  calibration.compute = compute;
+  const Calibrator calibrator(kernels, pool, compute, model, header.num_layers);
+  ATTEND_RETURN_IF_ERROR(calibrator.Prefill(calibration));
+  ATTEND_RETURN_IF_ERROR(calibrator.Decode(calibration));
+  return calibration;
+}
+
+}  // namespace attend

@@ -1,0 +1,47 @@
+// Memory and time of a request, for any way to cut its document: what the decision compares.
+#pragma once
+
+#include <optional>
+
+#include "plan/plan.h"
+
+namespace attend {
+
+// How a document is read: `num_pieces` passes, all of `piece_tokens` document tokens but the last, which has the rest.
+struct Cut {
+  int64_t num_pieces = 1;
+  int64_t piece_tokens = 0;
+};
+
+// The fewest pieces of equal size that hold `document_tokens` in at least `num_pieces` parts. Precondition: both >= 1.
+Cut EvenCut(int64_t document_tokens, int64_t num_pieces);
+// Pieces of `piece_tokens`, the last with the rest.
+Cut CutBySize(int64_t document_tokens, int64_t piece_tokens);
+
+// Template, question and answer: what each pass holds beside its piece.
+int64_t OverheadTokens(const PlanRequest& request);
+// The trained length, or less where the user said so.
+int64_t ContextLimit(const PlanRequest& request);
+
+uint64_t ReserveBytes(const PlanRequest& request);
+// Split of a pass of `pass_tokens` (piece + question + answer). Pieces follow one another and share this memory.
+PlanMemory MemoryOf(const PlanRequest& request, int64_t pass_tokens);
+// The most tokens that a pass may hold within usable memory; 0 when not even an empty cache fits.
+int64_t LargestPassTokens(const PlanRequest& request);
+
+struct Work {
+  double linear_flops = 0;
+  double attention_flops = 0;
+  double prefill_tokens = 0;
+  double decode_tokens = 0;
+  double decode_kv_bytes = 0;  // of all decode steps together
+};
+Work WorkOf(const PlanRequest& request, const Cut& cut);
+
+// Tokens in the cache half way through the answer to the first piece.
+int64_t DecodeDepth(const PlanRequest& request, const Cut& cut);
+
+// Nothing without a calibration.
+std::optional<PlanTimes> TimesOf(const PlanRequest& request, const Cut& cut);
+
+}  // namespace attend

@@ -1,0 +1,145 @@
+#include "plan/changes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/number_text.h"
+
+namespace attend {
+namespace {
+
+int Rank(Verdict verdict) { return verdict == Verdict::kOnePass ? 2 : verdict == Verdict::kPieces ? 1 : 0; }
+
+std::string BordersPrice(int64_t num_pieces) {
+  return num_pieces == 2 ? "references across the border of the 2 pieces are lost"
+                         : fmt::format("references across the {} borders are lost", Grouped(num_pieces - 1));
+}
+
+class ChangeFinder {
+ public:
+  ChangeFinder(const PlanRequest& request, const Decision& decision) : r_(request), d_(decision) {}
+
+  std::vector<Change> Find() {
+    if (d_.verdict == Verdict::kOnePass) return {};
+    TryShorterAnswer();
+    TrySmallerCache();
+    TryOtherPieces();
+    TryContext();
+    TryTime();
+    TryMemory();
+    TryReserve();
+    TryLongerModel();
+    std::stable_partition(changes_.begin(), changes_.end(), [](const Change& c) { return !c.inside_reserve; });
+    return std::move(changes_);
+  }
+
+ private:
+  // Adds the change if the changed request gets a better verdict.
+  void Try(const PlanRequest& changed, std::string what, std::string price, bool inside_reserve = false) {
+    const Decision decision = Decide(changed);
+    if (Rank(decision.verdict) <= Rank(d_.verdict)) return;
+    if (decision.verdict == Verdict::kPieces) price += "; " + BordersPrice(decision.cut.num_pieces);
+    changes_.push_back({std::move(what), std::move(price), decision.verdict, decision.cut.num_pieces, inside_reserve});
+  }
+
+  int64_t MissingTokens(int64_t piece_tokens) const { return piece_tokens - d_.piece_limit_tokens; }
+
+  void TryShorterAnswer() {
+    const int64_t answer = r_.answer_tokens - MissingTokens(r_.document_tokens);
+    if (answer < 1 || answer >= r_.answer_tokens) return;
+    PlanRequest changed = r_;
+    changed.answer_tokens = answer;
+    Try(changed, fmt::format("-n {}", answer), fmt::format("answers end after {} tokens", Grouped(answer)));
+  }
+
+  void TrySmallerCache() {
+    if (r_.kv_dtype != DType::kF32) return;
+    PlanRequest changed = r_;
+    changed.kv_dtype = DType::kBf16;
+    Try(changed, "--kv bf16", "keys and values are rounded to bf16, 8 significant bits");
+  }
+
+  void TryOtherPieces() {
+    if (r_.piece_tokens && d_.piece_limit_tokens >= 1) {
+      PlanRequest changed = r_;
+      changed.piece_tokens = std::min(d_.piece_limit_tokens, r_.document_tokens);
+      Try(changed, fmt::format("--piece-tokens {}", *changed.piece_tokens), "another piece size than the one you fixed");
+    }
+    if (r_.max_pieces == 0) return;
+    PlanRequest changed = r_;
+    changed.max_pieces = 0;
+    const int64_t needed = Decide(changed).cut.num_pieces;
+    changed.max_pieces = needed;
+    Try(changed, fmt::format("--max-pieces {}", needed), "more pieces than you allowed");
+  }
+
+  void TryContext() {
+    const int64_t trained = r_.footprint.header.max_seq_len;
+    const int64_t needed = std::min(trained, NeededDocument() + OverheadTokens(r_));
+    if (r_.context_tokens == 0 || needed <= r_.context_tokens) return;
+    PlanRequest changed = r_;
+    changed.context_tokens = needed;
+    Try(changed, fmt::format("-c {}", needed), "a longer context than you fixed, and the memory of its cache");
+  }
+
+  void TryTime() {
+    if (!r_.time_limit_s) return;
+    PlanRequest changed = r_;
+    changed.time_limit_s = std::nullopt;
+    const Decision unhurried = Decide(changed);
+    const auto times = TimesOf(changed, unhurried.cut);
+    if (!times) return;
+    changed.time_limit_s = std::ceil(times->total_s.expected);
+    Try(changed, fmt::format("--time {:.0f}", *changed.time_limit_s),
+        fmt::format("it takes {} instead of {}", SecondsText(times->total_s.expected), SecondsText(*r_.time_limit_s)));
+  }
+
+  // The document tokens that one pass must hold for the verdict to improve.
+  int64_t NeededDocument() const {
+    return d_.verdict == Verdict::kPieces ? r_.document_tokens : d_.cut.piece_tokens;
+  }
+
+  void TryMemory() {
+    const uint64_t needed = MemoryOf(r_, NeededDocument() + OverheadTokens(r_)).total_bytes;
+    const double share = r_.reserve.bytes ? 0 : r_.reserve.percent / 100;
+    if (share >= 1) return;
+    const double limit = static_cast<double>(needed) / (1 - share) + static_cast<double>(r_.reserve.bytes.value_or(0));
+    const double mib = std::ceil(limit / 0x1p20) + 1;  // one more: the share is rounded down
+    if (mib >= 0x1p40) return;
+    PlanRequest changed = r_;
+    changed.memory_limit_bytes = static_cast<uint64_t>(mib) << 20;
+    if (changed.memory_limit_bytes <= r_.memory_limit_bytes) return;
+    Try(changed, fmt::format("--memory {:.0f}MiB", mib),
+        fmt::format("{} more than there is", BytesText(changed.memory_limit_bytes - r_.memory_limit_bytes)));
+  }
+
+  void TryReserve() {
+    if (ReserveBytes(r_) == 0) return;
+    PlanRequest changed = r_;
+    changed.reserve = {.percent = 0, .bytes = 0};
+    Try(changed, "--reserve 0", "nothing is left free for other programs", true);
+  }
+
+  void TryLongerModel() {
+    const int64_t needed = NeededDocument() + OverheadTokens(r_);
+    if (needed <= r_.footprint.header.max_seq_len || needed > UINT32_MAX) return;
+    PlanRequest changed = r_;
+    changed.footprint.header.max_seq_len = static_cast<uint32_t>(needed);
+    changed.context_tokens = 0;
+    Try(changed, fmt::format("a model trained on at least {} tokens", Grouped(needed)), "another model; its memory and time are planned anew");
+  }
+
+  const PlanRequest& r_;
+  const Decision& d_;
+  std::vector<Change> changes_;
+};
+
+}  // namespace
+
+std::vector<Change> FindChanges(const PlanRequest& request, const Decision& decision) {
+  return ChangeFinder(request, decision).Find();
+}
+
+}  // namespace attend

@@ -1,0 +1,30 @@
+#include "plan/number_text.h"
+
+#include <fmt/format.h>
+
+namespace attend {
+
+std::string Grouped(int64_t value) {
+  std::string text = std::to_string(value);
+  const size_t first_digit = value < 0 ? 1 : 0;
+  for (size_t i = text.size(); i > first_digit + 3;) text.insert(i -= 3, ",");
+  return text;
+}
+
+std::string BytesText(uint64_t bytes) {
+  const double mib = static_cast<double>(bytes) / 0x1p20;
+  if (mib < 10) return fmt::format("{:.2f} MiB", mib);
+  if (mib < 1024) return fmt::format("{:.0f} MiB", mib);
+  if (mib < 0x1p20) return fmt::format("{:.2f} GiB", mib / 0x1p10);
+  return fmt::format("{:.1f} TiB", mib / 0x1p20);
+}
+
+std::string SecondsText(double seconds) {
+  if (seconds < 10) return fmt::format("{:.2f} s", seconds);
+  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{:.1f} h", seconds / 3600);
+  return fmt::format("{:.0f} days", seconds / 86400);
+}
+
+}  // namespace attend

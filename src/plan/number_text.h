@@ -1,0 +1,13 @@
+// Numbers as the texts of a plan print them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace attend {
+
+std::string Grouped(int64_t value);         // 163840 -> "163,840"
+std::string BytesText(uint64_t bytes);      // "412 MiB", "1.95 GiB"
+std::string SecondsText(double seconds);    // "0.42 s", "75 s", "12 min", "3.4 h"
+
+}  // namespace attend

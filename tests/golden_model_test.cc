@@ -101,8 +101,8 @@ TEST_P(TinyModel, ChunkedPrefillEqualsOnePass) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryIsa, TinyModel, testing::ValuesIn(TinyCases()), [](const auto& info) {
-  return std::string(info.param.family) + "_" + info.param.prompt + "_" + std::string(NameOf(info.param.isa));
+INSTANTIATE_TEST_SUITE_P(EveryIsa, TinyModel, testing::ValuesIn(TinyCases()), [](const auto& param_info) {
+  return std::string(param_info.param.family) + "_" + param_info.param.prompt + "_" + std::string(NameOf(param_info.param.isa));
 });
 
 TEST(TinyModelConfig, BothLayoutsLoadToTheSameHeader) {

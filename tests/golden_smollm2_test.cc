@@ -150,7 +150,7 @@ TEST_P(SmolLm2Long, NllOfTheFirst7500TokensOfTheGpl) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Classes, SmolLm2Long, testing::Values(LongCase{Compute::kBf16, 1e-3}, LongCase{Compute::kF32, 5e-5}),
-                         [](const auto& info) { return std::string(NameOf(info.param.compute)); });
+                         [](const auto& param_info) { return std::string(NameOf(param_info.param.compute)); });
 
 }  // namespace
 }  // namespace attend

@@ -1,4 +1,5 @@
 // What the plan says is what the runtime does: bytes planned are bytes allocated, and work planned is work counted.
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "measure/model_work.h"

@@ -54,10 +54,12 @@ struct Row {
   double Rate() const { return work / seconds.median; }
 };
 
-void PrintTable(const BenchAttentionOptions& options, const Engine& engine, const Peaks& peaks, std::span<const Row> rows) {
+void PrintTable(const BenchAttentionOptions& options, const Engine& engine, const Peaks& peaks,
+                std::span<const Row> rows) {
   if (!options.output.quiet) {
     PrintBenchHeader(engine, peaks);
-    fmt::print("shape    heads {}, dimension {}, {} tokens, {} rounds\n\n", options.heads, options.head_dim, options.tokens, options.rounds);
+    fmt::print("shape    heads {}, dimension {}, {} tokens, {} rounds\n\n", options.heads, options.head_dim,
+               options.tokens, options.rounds);
   }
   PrintBenchRow({"attention", "ms", "spread", "rate", "of peak"}, true);
   for (const Row& row : rows) {
@@ -66,7 +68,8 @@ void PrintTable(const BenchAttentionOptions& options, const Engine& engine, cons
   }
 }
 
-void PrintJson(const BenchAttentionOptions& options, const Engine& engine, const Peaks& peaks, std::span<const Row> rows) {
+void PrintJson(const BenchAttentionOptions& options, const Engine& engine, const Peaks& peaks,
+               std::span<const Row> rows) {
   nlohmann::ordered_json json = BenchJson(engine, peaks, "attention");
   json["heads"] = options.heads;
   json["head_dim"] = options.head_dim;
@@ -91,7 +94,9 @@ void AddBenchAttentionOptions(CLI::App* command, BenchAttentionOptions& o) {
   command->add_option("--dim", o.head_dim, "Head dimension")->check(CLI::Range(1, 576))->capture_default_str();
   command->add_option("--tokens", o.tokens, "Tokens")->check(CLI::Range(1, 1 << 20))->capture_default_str();
   command->add_option("--rounds", o.rounds, "Rounds that count")->check(CLI::Range(1, 1000))->capture_default_str();
-  command->add_option("--warm-ups", o.warm_ups, "Rounds before those")->check(CLI::Range(0, 1000))->capture_default_str();
+  command->add_option("--warm-ups", o.warm_ups, "Rounds before those")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
 }
 
 Outcome RunBenchAttention(const BenchAttentionOptions& options) {

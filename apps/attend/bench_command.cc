@@ -44,13 +44,17 @@ void AddBench(Registry& registry) {
   BenchModelOptions& model = options->model;
   AddEngineOptions(command, model.engine);
   AddOutputOptions(command, model.output);
-  command->add_option("--tests", model.tests, "Tests: ppN reads N tokens, tgN generates N; @dN: after N others")->capture_default_str();
+  command->add_option("--tests", model.tests, "Tests: ppN reads N tokens, tgN generates N; @dN: after N others")
+      ->capture_default_str();
   command->add_option("--rounds", model.rounds, "Rounds that count")->check(CLI::Range(1, 1000))->capture_default_str();
-  command->add_option("--warm-ups", model.warm_ups, "Rounds before those")->check(CLI::Range(0, 1000))->capture_default_str();
+  command->add_option("--warm-ups", model.warm_ups, "Rounds before those")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
   command->add_flag("--peaks", options->peaks, "Measure the machine's peaks only");
   command->add_flag("--stdin", options->from_stdin, "Run the tests named on stdin, a line of JSON for each");
 
-  options->attention = command->add_subcommand("attention", "Attention alone: causal prefill, and one token over a cache");
+  options->attention =
+      command->add_subcommand("attention", "Attention alone: causal prefill, and one token over a cache");
   AddBenchAttentionOptions(options->attention, options->attention_options);
   registry.OnRun(command, [options] { return RunBench(*options); });
 }

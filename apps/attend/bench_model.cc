@@ -42,10 +42,23 @@ Result<ModelBench> MakeBench(const Loaded& l) {
                           l.engine.kv_dtype);
 }
 
-std::string FileName(const std::string& path) { return EscapeForTerminal(path.substr(path.find_last_of('/') + 1)); }
+std::string FileName(const std::string& path) {
+  return EscapeForTerminal(path.substr(path.find_last_of('/') + 1));
+}
+
+Error Stopped() {
+  return {.code = ErrorCode::kInterrupted,
+          .where = "bench",
+          .subject = {},
+          .expected = {},
+          .found = {},
+          .hint = {},
+          .byte_offset = std::nullopt};
+}
 
 // Round by round over all tests, so that a change of the machine's speed meets all of them.
-Result<std::vector<TestResult>> RunRounds(const BenchModelOptions& options, const std::vector<ModelTest>& tests, const Loaded& l) {
+Result<std::vector<TestResult>> RunRounds(const BenchModelOptions& options, const std::vector<ModelTest>& tests,
+                                          const Loaded& l) {
   ATTEND_ASSIGN_OR_RETURN(ModelBench bench, MakeBench(l));
   std::vector<TestResult> results;
   for (const ModelTest& test : tests) results.push_back({test, bench.BoundSeconds(test, l.peaks), {}});
@@ -55,7 +68,7 @@ Result<std::vector<TestResult>> RunRounds(const BenchModelOptions& options, cons
   int64_t done = 0;
   for (int round = 0; round < rounds; ++round) {
     for (TestResult& result : results) {
-      if (Interrupted()) return tl::unexpected(Error{.code = ErrorCode::kInterrupted, .where = "bench", .subject = {}, .expected = {}, .found = {}, .hint = {}});
+      if (Interrupted()) return tl::unexpected(Stopped());
       ATTEND_ASSIGN_OR_RETURN(const double seconds, bench.Run(result.test));
       if (round >= options.warm_ups) result.seconds.push_back(seconds);
       progress.Update(++done);
@@ -67,7 +80,8 @@ Result<std::vector<TestResult>> RunRounds(const BenchModelOptions& options, cons
 void PrintTable(const BenchModelOptions& options, const Loaded& l, const std::vector<TestResult>& results) {
   if (!options.output.quiet) {
     PrintBenchHeader(l.engine, l.peaks);
-    fmt::print("model    {}, {} of weights, {} rounds\n\n", FileName(l.path), FormatBytes(l.model.weights.size_bytes()), options.rounds);
+    fmt::print("model    {}, {} of weights, {} rounds\n\n", FileName(l.path), FormatBytes(l.model.weights.size_bytes()),
+               options.rounds);
   }
   PrintBenchRow({"test", "tokens/s", "spread", "bound", "of bound"}, true);
   for (const TestResult& r : results) {
@@ -76,8 +90,10 @@ void PrintTable(const BenchModelOptions& options, const Loaded& l, const std::ve
                    fmt::format("{:.1f}", r.TokensPerSecond(r.bound_s)), Percent(r.bound_s / s.median)});
   }
   if (!options.output.quiet) {
-    fmt::print("\nbound: a prompt's FLOPs at the measured peak, a generated token's weights and cache at the measured read speed;\n"
-               "spread: distance of the quartiles over the median\n");
+    fmt::print(
+        "\nbound: a prompt's FLOPs at the measured peak, a generated token's weights and cache at the measured read "
+        "speed;\n"
+        "spread: distance of the quartiles over the median\n");
   }
 }
 

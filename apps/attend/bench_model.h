@@ -17,8 +17,8 @@ struct BenchModelOptions {
 
 Outcome RunBenchModel(const BenchModelOptions& options);
 
-// Prints a header line, then for every line "pp512" read from stdin one JSON line {"test", "seconds", "tokens_per_s"}: what
-// lets bench/peers alternate this program with another in one run. A line that is no test gets {"error"}.
+// Prints a header line, then for every line "pp512" read from stdin one JSON line {"test", "seconds", "tokens_per_s"}:
+// what lets bench/peers alternate this program with another in one run. A line that is no test gets {"error"}.
 Outcome ServeBenchModel(const BenchModelOptions& options);
 
 }  // namespace attend::cli

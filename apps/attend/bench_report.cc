@@ -34,6 +34,8 @@ void PrintBenchRow(const std::vector<std::string>& cells, bool title) {
   fmt::print("{}\n", title ? Bold(line) : line);
 }
 
-std::string Percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
+std::string Percent(double share) {
+  return fmt::format("{:.1f}%", 100 * share);
+}
 
 }  // namespace attend::cli

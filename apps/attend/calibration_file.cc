@@ -11,7 +11,6 @@
 #include "attend/version.h"
 #include "base/mapped_file.h"
 #include "formats/json.h"
-#include "measure/calibrate.h"
 
 namespace attend::cli {
 namespace {
@@ -114,29 +113,6 @@ Result<void> StoreCalibration(const std::string& path, const CalibrationKey& key
   std::filesystem::rename(temporary, path, failed);
   if (failed) return Unwritable(path, failed.message());
   return {};
-}
-
-std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header, bool measure_again) {
-  const CalibrationKey key{.cpu_name = engine.machine.cpu_name,
-                           .isa = std::string(NameOf(engine.machine.isa)),
-                           .threads = engine.pool->num_threads(),
-                           .compute = engine.compute,
-                           .model = header};
-  const std::string path = CalibrationPath();
-  if (!measure_again && !path.empty()) {
-    if (auto found = FindCalibration(path, key)) return found;
-  }
-  if (StderrIsTerminal()) fmt::print(stderr, "attend: measuring the speeds of this machine once, some seconds\n");
-  auto measured = Calibrate(engine.machine, *engine.kernels, *engine.pool, engine.compute, header);
-  if (!measured) {
-    fmt::print(stderr, "attend: warning: no times: {}\n", Describe(measured.error()));
-    return std::nullopt;
-  }
-  if (path.empty()) return *measured;
-  if (const auto stored = StoreCalibration(path, key, *measured); !stored) {
-    fmt::print(stderr, "attend: warning: the measured speeds are not kept: {}\n", Describe(stored.error()));
-  }
-  return *measured;
 }
 
 }  // namespace attend::cli

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "attend/command.h"
 #include "base/error.h"
 #include "formats/model_header.h"
 #include "tensor/calibration.h"
@@ -29,9 +28,5 @@ std::optional<Calibration> FindCalibration(const std::string& path, const Calibr
 
 // Keeps the entries of other keys; the file is replaced in one step. Errors: file_unwritable.
 Result<void> StoreCalibration(const std::string& path, const CalibrationKey& key, const Calibration& calibration);
-
-// The speeds of this engine with a model of this shape: kept ones, or measured now (some seconds) and kept. Nothing when they
-// cannot be measured; what goes wrong is a warning on stderr.
-std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header, bool measure_again);
 
 }  // namespace attend::cli

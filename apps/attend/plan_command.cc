@@ -1,7 +1,7 @@
 // attend plan: whether and how a document can be read here, before anything is loaded.
 #include <fmt/format.h>
 
-#include "attend/calibration_file.h"
+#include "attend/calibrated.h"
 #include "attend/command.h"
 #include "attend/make_plan.h"
 #include "attend/model_places.h"
@@ -38,7 +38,8 @@ Outcome RunPlan(const PlanCommandOptions& options) {
   ATTEND_ASSIGN_OR_RETURN(const std::string path, ResolveModel(options.engine.model, ModelPlacesFromEnvironment()));
   ATTEND_ASSIGN_OR_RETURN(const ModelFrontEnd front, LoadFrontEnd(path));
   ATTEND_ASSIGN_OR_RETURN(const int64_t tokens, DocumentTokens(options, front));
-  const std::optional<Calibration> calibration = CalibrationFor(engine, front.header, options.calibrate);
+  const auto calibration = CalibrationFor(
+      engine, front.header, {.remeasure = options.calibrate, .quiet = options.output.quiet || options.output.json});
   ATTEND_ASSIGN_OR_RETURN(const Plan plan, PlanFor(front, engine, options.plan, tokens, kQuestionReserveTokens,
                                                    calibration ? &*calibration : nullptr));
   if (options.output.json) {

@@ -123,7 +123,8 @@ std::string PlanTable(const Plan& p, const ModelHeader& model, bool explain) {
   std::string text = fmt::format("{}\n{}\n\n", Bold(VerdictText(p)), p.reason);
   text += fmt::format("model         {}, trained on {} tokens\n", model.name.empty() ? model.architecture : EscapeForTerminal(model.name),
                       Grouped(p.trained_tokens));
-  text += fmt::format("document      {} tokens; up to {} fit in one pass\n", Grouped(p.document_tokens), Grouped(p.fits_tokens));
+  text += fmt::format("document      {} tokens; {} in one pass\n", Grouped(p.document_tokens),
+                      p.fits_tokens > 0 ? "up to " + Grouped(p.fits_tokens) + " fit" : "none fit");
   text += fmt::format("memory        {} of {} usable ({} less a reserve of {})\n", FormatBytes(p.memory.total_bytes),
                       FormatBytes(p.memory.usable_bytes), FormatBytes(p.memory.limit_bytes), FormatBytes(p.memory.reserve_bytes));
   text += MemoryRows(p);

@@ -70,13 +70,31 @@ struct Prepared {
   Plan plan;
 };
 
+// Tokens of template and longest question. Errors: question_too_long when these and the answer leave no room for a document.
+Result<int64_t> QuestionTokens(const ReadOptions& options, const Prepared& p) {
+  const int64_t context = options.plan.context_tokens > 0 ? options.plan.context_tokens : p.front.header.max_seq_len;
+  int64_t longest = 0;
+  for (const std::string& question : options.questions) {
+    const int64_t tokens = static_cast<int64_t>(p.prompt.before().size() + p.prompt.After(question).size());
+    if (tokens + options.plan.answer_tokens >= context) {
+      return tl::unexpected(Error{.code = ErrorCode::kQuestionTooLong,
+                                  .where = "--ask",
+                                  .subject = question.substr(0, 40) + "...",
+                                  .expected = fmt::format("question and answer below the context of {} tokens", context),
+                                  .found = fmt::format("{} and {}", tokens, options.plan.answer_tokens),
+                                  .hint = "ask in fewer words",
+                                  .byte_offset = std::nullopt});
+    }
+    longest = std::max(longest, tokens);
+  }
+  return longest;
+}
+
 Result<Plan> Decide(const ReadOptions& options, const Engine& engine, const Prepared& p) {
-  size_t question_tokens = 0;
-  for (const std::string& question : options.questions) question_tokens = std::max(question_tokens, p.prompt.After(question).size());
-  question_tokens += p.prompt.before().size();
+  ATTEND_ASSIGN_OR_RETURN(const int64_t question_tokens, QuestionTokens(options, p));
   const bool show = !options.output.quiet && !options.output.json;
   const auto calibration = CalibrationFor(engine, p.front.header, {.remeasure = false, .quiet = !show});
-  return PlanFor(p.front, engine, options.plan, p.text.num_tokens(), static_cast<int64_t>(question_tokens), calibration ? &*calibration : nullptr);
+  return PlanFor(p.front, engine, options.plan, p.text.num_tokens(), question_tokens, calibration ? &*calibration : nullptr);
 }
 
 Result<void> Prepare(const ReadOptions& options, const Engine& engine, Prepared& p) {

@@ -5,7 +5,8 @@
 //   attention   mass of the question's tokens on the passage minus that of a question without content, over the few heads of
 //               the model that retrieve (evidence_heads.h); absent for a model whose heads are not known
 //
-// and whether the document answers it at all.
+// and whether the document answers it at all. Right passages on tests/data/dev (34 questions, SmolLM2-135M; first / in the first
+// three): bm25 22 / 27, likelihood 26 / 31, attention 24 / 31 (heads chosen on the other text), all three fused 27 / 33.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +26,16 @@ struct EvidenceDocument {
   const TextParts* parts = nullptr;    // of text
   std::vector<Passage> passages;       // SplitPassages(text, *encoding, *parts)
   std::vector<TokenRange> pieces;      // how it was read; one piece that covers all when in one pass
-  // Mass of the question kNeutralQuestion on each token of the document, as EvidenceQuestion::mass; empty: no attention rule.
-  std::vector<double> neutral_mass;
+  std::vector<double> neutral_mass;    // as EvidenceQuestion::mass, of kNeutralQuestion; empty: no attention rule
 };
 
-// Run like a question, through DocumentPrompt::After, once a piece.
+// Asked like a question, once a piece: what it looks at has nothing to do with any question.
 inline constexpr std::string_view kNeutralQuestion = "N/A";
 
 struct EvidenceQuestion {
   std::string text;
-  // [document tokens] AttendedMass::mass() of the tokens of DocumentPrompt::After(text) over RetrievalHeads, without the keys
-  // before the document, divided by num_tokens(); pieces one after the other. Empty: no attention rule.
+  // [document tokens] AttendedMass over RetrievalHeads of the tokens of DocumentPrompt::After(text), divided by their number;
+  // pieces one after the other. Empty: no attention rule.
   std::vector<double> mass;
 };
 
@@ -49,8 +49,22 @@ struct RankedPassage {
   double likelihood_gain = 0;  // nats per token of the question
 };
 
+// What says whether the best passage answers at all. Each alone is weak.
+struct AnswerSignals {
+  double agreement = 0;   // mean over the rules of 6 / (5 + rank): 1 when all put it first
+  double coverage = 0;    // share of the question's words in it, by rarity (Bm25Index::Coverage)
+  double deviations = 0;  // its likelihood gain above the mean of all passages, in standard deviations
+};
+
+// agreement + coverage / 2 + deviations / 8. Below kLeastConfidence nothing answers.
+double ConfidenceOf(const AnswerSignals& signals);
+
+// On tests/data/dev this says "nothing" to NOTHING_RIGHT of 20 questions without an answer and, wrongly, to NOTHING_WRONG of 34 with one.
+inline constexpr double kLeastConfidence = 1.1;
+
 struct Evidence {
-  bool nothing = false;                // nothing in the document answers
+  bool nothing = true;                  // nothing in the document answers
+  double confidence = 0;                // ConfidenceOf the best passage
   std::vector<RankedPassage> passages;  // all, best first
 };
 

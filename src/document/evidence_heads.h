@@ -1,4 +1,5 @@
-// The heads of known models in which retrieval happens: their attention from a question to the passage that answers it.
+// The heads of known models in which retrieval happens: their attention from a question to the passage that answers it. The
+// sum over all heads is worthless.
 #pragma once
 
 #include <span>

@@ -4,11 +4,6 @@
 #include <numeric>
 
 namespace attend {
-namespace {
-
-constexpr double kRankOffset = 5;
-
-}  // namespace
 
 std::vector<int64_t> RanksOf(std::span<const double> scores) {
   std::vector<double> sorted(scores.begin(), scores.end());

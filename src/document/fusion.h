@@ -12,6 +12,9 @@ namespace attend {
 // Rank of each score, 1 = highest. Equal scores share the worst of their ranks: words that are nowhere say nothing.
 std::vector<int64_t> RanksOf(std::span<const double> scores);
 
+inline constexpr double kRankOffset = 5;
+inline constexpr double kBestFusedScore = 1 / (kRankOffset + 1);  // for each ranking
+
 // The fused score of each item. All rankings have the same length; none given: empty.
 std::vector<double> FuseRanks(const std::vector<std::vector<int64_t>>& rankings);
 

@@ -47,7 +47,7 @@ class Splitter {
   int64_t Tokens(size_t first, size_t end) const { return starts_[end] - starts_[first]; }
 
   bool IsHeading(size_t first, size_t end) const {
-    return end - first == 1 && Tokens(first, end) <= kHeadingTokens && !EndsLikeASentence(TextOf(text_, parts_.sentences[first].range));
+    return end - first == 1 && LooksLikeHeading(TextOf(text_, parts_.sentences[first].range), Tokens(first, end));
   }
 
   void AddParagraph(size_t first, size_t end) {
@@ -89,6 +89,8 @@ class Splitter {
 };
 
 }  // namespace
+
+bool LooksLikeHeading(std::string_view sentence, int64_t num_tokens) { return num_tokens <= kHeadingTokens && !EndsLikeASentence(sentence); }
 
 std::vector<Passage> SplitPassages(std::string_view text, const Encoding& encoding, const TextParts& parts, const PassageLimits& limits) {
   return Splitter(text, parts, SentenceTokens(encoding, parts), limits).Split();

@@ -24,6 +24,9 @@ struct PassageLimits {
   int64_t max_tokens = 200;  // longer ones are split; a single longer sentence stays whole
 };
 
+// A short line without an end mark: it announces what follows and says nothing itself.
+bool LooksLikeHeading(std::string_view sentence, int64_t num_tokens);
+
 // `encoding` and `parts` are those of `text`.
 std::vector<Passage> SplitPassages(std::string_view text, const Encoding& encoding, const TextParts& parts,
                                    const PassageLimits& limits = {});

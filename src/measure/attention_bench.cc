@@ -35,13 +35,14 @@ Result<AttentionBench> AttentionBench::Make(const AttentionCase& c, const Kernel
 
 Result<AttentionBench::Call> AttentionBench::MakeCall(const AttentionCase& c, int64_t query_tokens) {
   Call call;
-  ATTEND_ASSIGN_OR_RETURN(call.schedule, ScheduleAttention({.num_q_heads = c.num_q_heads,
-                                                            .num_kv_heads = c.num_kv_heads,
-                                                            .head_dim = c.head_dim,
-                                                            .v_head_dim = 0,
-                                                            .q_lens = {&query_tokens, 1},
-                                                            .kv_lens = {&c.tokens, 1}},
-                                                           {.mask = Mask::Causal(), .softmax_scale = 0, .compute = c.compute}));
+  ATTEND_ASSIGN_OR_RETURN(call.schedule,
+                          ScheduleAttention({.num_q_heads = c.num_q_heads,
+                                             .num_kv_heads = c.num_kv_heads,
+                                             .head_dim = c.head_dim,
+                                             .v_head_dim = 0,
+                                             .q_lens = {&query_tokens, 1},
+                                             .kv_lens = {&c.tokens, 1}},
+                                            {.mask = Mask::Causal(), .softmax_scale = 0, .compute = c.compute}));
   const size_t floats = static_cast<size_t>(query_tokens * c.num_q_heads * c.head_dim);
   ATTEND_ASSIGN_OR_RETURN(call.q, AlignedBuffer<float>::Make(floats, "attention queries"));
   ATTEND_ASSIGN_OR_RETURN(call.out, AlignedBuffer<float>::Make(floats, "attention output"));
@@ -49,17 +50,21 @@ Result<AttentionBench::Call> AttentionBench::MakeCall(const AttentionCase& c, in
   return call;
 }
 
-Result<double> AttentionBench::Prefill() { return Time(prefill_, 1); }
+Result<double> AttentionBench::Prefill() {
+  return Time(prefill_, 1);
+}
 
-Result<double> AttentionBench::Decode() { return Time(decode_, cache_.num_layers()); }
+Result<double> AttentionBench::Decode() {
+  return Time(decode_, cache_.num_layers());
+}
 
 Result<double> AttentionBench::Time(Call& call, int64_t num_layers) {
   const int64_t stride = call.schedule.num_q_heads * call.schedule.head_dim;
   const Timer timer;
   for (int64_t layer = 0; layer < num_layers; ++layer) {
     const KvView view = cache_.View(layer);
-    ATTEND_RETURN_IF_ERROR(RunAttention(call.schedule, {call.q.data(), stride}, {&view, 1}, {call.out.data(), stride, nullptr},
-                                        *kernels_, *pool_, workspace_));
+    ATTEND_RETURN_IF_ERROR(RunAttention(call.schedule, {call.q.data(), stride}, {&view, 1},
+                                        {call.out.data(), stride, nullptr}, *kernels_, *pool_, workspace_));
   }
   return timer.Seconds() / static_cast<double>(num_layers);
 }

@@ -11,9 +11,13 @@ namespace {
 TEST(AttentionBenchTest, BothKindsRunInBothFormats) {
   ThreadPool pool(2);
   for (DType dtype : {DType::kBf16, DType::kF32}) {
-    auto bench = AttentionBench::Make(
-        {.num_q_heads = 4, .num_kv_heads = 2, .head_dim = 24, .tokens = 5000, .kv_dtype = dtype, .compute = Compute::kBf16},
-        KernelsFor(DetectMachine().isa), pool);
+    auto bench = AttentionBench::Make({.num_q_heads = 4,
+                                       .num_kv_heads = 2,
+                                       .head_dim = 24,
+                                       .tokens = 5000,
+                                       .kv_dtype = dtype,
+                                       .compute = Compute::kBf16},
+                                      KernelsFor(DetectMachine().isa), pool);
     ASSERT_TRUE(bench) << Describe(bench.error());
     EXPECT_GT(*bench->Prefill(), 0);
     EXPECT_GT(*bench->Decode(), 0);

@@ -15,9 +15,9 @@ namespace {
 
 constexpr int64_t kChunkTokens = kDefaultPrefillChunkTokens;
 constexpr int64_t kPrefillDepth = 4096;
-constexpr double kChunkFlops = 40e9;     // of the matmuls of one measured chunk: some 0.3 s on two ordinary cores
-constexpr int64_t kMatmulRows = 128;     // rows of one unit, as in the forward pass
-constexpr double kSecondsAStep = 1.5;    // after which no further round is run
+constexpr double kChunkFlops = 40e9;   // of the matmuls of one measured chunk: some 0.3 s on two ordinary cores
+constexpr int64_t kMatmulRows = 128;   // rows of one unit, as in the forward pass
+constexpr double kSecondsAStep = 1.5;  // after which no further round is run
 constexpr int kMaxRounds = 5;
 constexpr int kDecodeRounds = 9;
 
@@ -36,21 +36,76 @@ Result<double> Fastest(int rounds, const std::function<Result<double>()>& run) {
 }
 
 // What is left of `whole` without `part`; noise must not make it vanish.
-double Remainder(double whole, double part) { return std::max(whole - part, 0.02 * whole); }
+double Remainder(double whole, double part) {
+  return std::max(whole - part, 0.02 * whole);
+}
+
+// The product of one chunk of rows with a matrix, cut into units as the forward pass does.
+class ChunkMatmul {
+ public:
+  static Result<ChunkMatmul> Make(const ModelHeader& h, const KernelTable& kernels, ThreadPool& pool, Compute compute) {
+    ChunkMatmul m(kernels, pool, compute);
+    const int64_t widest_output =
+        std::max({int64_t{h.hidden_size}, int64_t{h.intermediate_size}, int64_t{h.num_q_heads} * h.head_dim,
+                  int64_t{h.num_kv_heads} * h.v_head_dim});
+    m.in_stride_ = WidestInput(ActivationShapeOf(h));
+    m.out_stride_ = PaddedColumns(widest_output);
+    const size_t in_cells = static_cast<size_t>(kChunkTokens * m.in_stride_);
+    const size_t scratch = static_cast<size_t>(pool.num_threads() * kMatmulScratchFloats);
+    ATTEND_ASSIGN_OR_RETURN(m.in_, AlignedBuffer<float>::Make(in_cells, "calibration"));
+    ATTEND_ASSIGN_OR_RETURN(m.in_bf16_, AlignedBuffer<uint16_t>::Make(in_cells, "calibration"));
+    ATTEND_ASSIGN_OR_RETURN(
+        m.out_, AlignedBuffer<float>::Make(static_cast<size_t>(kChunkTokens * m.out_stride_), "calibration"));
+    ATTEND_ASSIGN_OR_RETURN(m.scratch_, AlignedBuffer<float>::Make(scratch, "calibration"));
+    FillRandom(m.in_.data(), static_cast<int64_t>(in_cells), 2);
+    kernels.pack_bf16(m.in_.data(), static_cast<int64_t>(in_cells), m.in_bf16_.data());
+    return m;
+  }
+
+  void Multiply(const PackedMatrix& matrix) {
+    constexpr int64_t kRowBlocks = kChunkTokens / kMatmulRows;
+    pool_->ParallelFor(matrix.num_panels() * kRowBlocks, [&](int64_t unit, int thread) {
+      const int64_t panel = unit / kRowBlocks, row = unit % kRowBlocks * kMatmulRows;
+      kernels_->matmul({.weights = matrix.view(),
+                        .panel = panel,
+                        .a = in_.data() + row * in_stride_,
+                        .a_bf16 = bf16_ ? in_bf16_.data() + row * in_stride_ : nullptr,
+                        .a_stride = in_stride_,
+                        .rows = kMatmulRows,
+                        .out = out_.data() + row * out_stride_ + panel * kPanelColumns,
+                        .out_stride = out_stride_,
+                        .accumulate = false,
+                        .scratch = scratch_.data() + thread * kMatmulScratchFloats});
+    });
+  }
+
+ private:
+  ChunkMatmul(const KernelTable& kernels, ThreadPool& pool, Compute compute)
+      : kernels_(&kernels), pool_(&pool), bf16_(kernels.has_bf16_dot && compute == Compute::kBf16) {}
+
+  const KernelTable* kernels_;
+  ThreadPool* pool_;
+  bool bf16_;
+  int64_t in_stride_ = 0, out_stride_ = 0;
+  AlignedBuffer<float> in_, out_, scratch_;
+  AlignedBuffer<uint16_t> in_bf16_;
+};
 
 class Calibrator {
  public:
-  Calibrator(const KernelTable& kernels, ThreadPool& pool, Compute compute, const SyntheticModel& model, uint32_t real_layers)
+  Calibrator(const KernelTable& kernels, ThreadPool& pool, Compute compute, const SyntheticModel& model,
+             uint32_t real_layers)
       : kernels_(kernels), pool_(pool), compute_(compute), model_(model), real_layers_(real_layers) {
     kv_dtype_ = compute == Compute::kF32 ? DType::kF32 : DType::kBf16;
   }
 
-  // Two chunks of a few layers, one with nothing before it and one deep: their difference is attention alone, and what the
-  // matmuls do not take of the rest is elementwise work.
+  // Two chunks of a few layers, one with nothing before it and one deep: their difference is attention alone, and what
+  // the matmuls do not take of the rest is elementwise work.
   Result<void> Prefill(Calibration& c) const {
     const double layer_flops = LinearFlopsPerToken(model_.header) / model_.header.num_layers * kChunkTokens;
     ModelHeader few = model_.header;
-    few.num_layers = static_cast<uint32_t>(std::clamp<double>(kChunkFlops / layer_flops, 1, std::min(8u, few.num_layers)));
+    few.num_layers =
+        static_cast<uint32_t>(std::clamp<double>(kChunkFlops / layer_flops, 1, std::min(8u, few.num_layers)));
     ATTEND_ASSIGN_OR_RETURN(Transformer transformer, MakeTransformer(few));
     ATTEND_ASSIGN_OR_RETURN(const double shallow_s, ForwardSeconds(transformer, kChunkTokens, 0, kMaxRounds));
     ATTEND_ASSIGN_OR_RETURN(const double deep_s, ForwardSeconds(transformer, kChunkTokens, kPrefillDepth, kMaxRounds));
@@ -100,40 +155,14 @@ class Calibrator {
 
   // All matmuls of the layers over one chunk of rows.
   Result<double> LinearSeconds(const ModelHeader& header) const {
-    const int64_t stride = WidestInput(ActivationShapeOf(header));
-    const int64_t widest = std::max({header.hidden_size, header.intermediate_size, header.num_q_heads * header.head_dim,
-                                     header.num_kv_heads * std::max(header.head_dim, header.v_head_dim)});
-    const int64_t out_stride = PaddedColumns(widest);
-    ATTEND_ASSIGN_OR_RETURN(auto in, AlignedBuffer<float>::Make(static_cast<size_t>(kChunkTokens * stride), "calibration"));
-    ATTEND_ASSIGN_OR_RETURN(auto in_bf16, AlignedBuffer<uint16_t>::Make(in.size(), "calibration"));
-    ATTEND_ASSIGN_OR_RETURN(auto out, AlignedBuffer<float>::Make(static_cast<size_t>(kChunkTokens * out_stride), "calibration"));
-    ATTEND_ASSIGN_OR_RETURN(auto scratch, AlignedBuffer<float>::Make(
-                                              static_cast<size_t>(pool_.num_threads() * kMatmulScratchFloats), "calibration"));
-    FillRandom(in.data(), static_cast<int64_t>(in.size()), 2);
-    const bool bf16 = kernels_.has_bf16_dot && compute_ == Compute::kBf16;
-    if (bf16) kernels_.pack_bf16(in.data(), static_cast<int64_t>(in.size()), in_bf16.data());
-
-    const auto multiply = [&](const PackedMatrix& matrix) {
-      constexpr int64_t kRowBlocks = kChunkTokens / kMatmulRows;
-      pool_.ParallelFor(matrix.num_panels() * kRowBlocks, [&](int64_t unit, int thread) {
-        const int64_t panel = unit / kRowBlocks, row = unit % kRowBlocks * kMatmulRows;
-        kernels_.matmul({.weights = matrix.view(),
-                         .panel = panel,
-                         .a = in.data() + row * stride,
-                         .a_bf16 = bf16 ? in_bf16.data() + row * stride : nullptr,
-                         .a_stride = stride,
-                         .rows = kMatmulRows,
-                         .out = out.data() + row * out_stride + panel * kPanelColumns,
-                         .out_stride = out_stride,
-                         .accumulate = false,
-                         .scratch = scratch.data() + thread * kMatmulScratchFloats});
-      });
-    };
+    ATTEND_ASSIGN_OR_RETURN(ChunkMatmul matmul, ChunkMatmul::Make(header, kernels_, pool_, compute_));
     return Fastest(kMaxRounds, [&]() -> Result<double> {
       const Timer timer;
       for (uint32_t layer = 0; layer < header.num_layers; ++layer) {
         const LayerWeights& w = model_.weights.layers[layer];
-        for (const PackedMatrix* matrix : {&w.query, &w.key, &w.value, &w.output, &w.gate, &w.up, &w.down}) multiply(*matrix);
+        for (const PackedMatrix* matrix : {&w.query, &w.key, &w.value, &w.output, &w.gate, &w.up, &w.down}) {
+          matmul.Multiply(*matrix);
+        }
       }
       return timer.Seconds();
     });

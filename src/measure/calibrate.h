@@ -1,5 +1,6 @@
-// Finds the speeds that the plan computes with, by running a synthetic model of the real model's shapes on this machine. A few
-// seconds; memory: at most kCalibrationWeightBytes of weights and kCalibrationCacheBytes of cache, and the activations.
+// Finds the speeds that the plan computes with, by running a synthetic model of the real model's shapes on this
+// machine. A few seconds; memory: at most kCalibrationWeightBytes of weights and kCalibrationCacheBytes of cache, and
+// the activations.
 #pragma once
 
 #include "base/error.h"

@@ -12,7 +12,9 @@ namespace {
 constexpr int64_t kLargestCount = 1 << 24;
 
 // Tokens as good as any: speed does not depend on which they are. The peers' worker feeds the same.
-uint32_t TokenAt(int64_t position, uint32_t vocab_size) { return static_cast<uint32_t>((position * 7919 + 13) % vocab_size); }
+uint32_t TokenAt(int64_t position, uint32_t vocab_size) {
+  return static_cast<uint32_t>((position * 7919 + 13) % vocab_size);
+}
 
 // Takes "512" off the front of `text`.
 bool TakeCount(std::string_view& text, int64_t lowest, int64_t& count) {

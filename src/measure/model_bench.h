@@ -1,4 +1,5 @@
-// Times whole passes of a model through the real Transformer and KvCache: reading a prompt (pp) and generating (tg), at a depth.
+// Times whole passes of a model through the real Transformer and KvCache: reading a prompt (pp) and generating (tg), at
+// a depth.
 #pragma once
 
 #include <cstdint>

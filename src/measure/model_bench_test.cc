@@ -24,7 +24,8 @@ TEST(ModelTestNameTest, NamesAreReadAndWrittenAsTheFieldDoes) {
 }
 
 TEST(ModelTestNameTest, WhatIsNoTestIsRefused) {
-  for (const char* text : {"", "pp", "pp0", "pp-1", "xx512", "tg64@", "tg64@d", "tg64@7", "tg64@d-1", "pp512x", "pp99999999999"}) {
+  for (const char* text :
+       {"", "pp", "pp0", "pp-1", "xx512", "tg64@", "tg64@d", "tg64@7", "tg64@d-1", "pp512x", "pp99999999999"}) {
     const auto parsed = ParseModelTest(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, ErrorCode::kBadArgument) << text;

@@ -29,11 +29,13 @@ double WeightBytesRead(const ModelWeights& weights) {
 
 double CacheBytesPerToken(const ModelHeader& h, DType kv_dtype) {
   double bytes = 0;
-  for (const CacheDescriptor& layer : CacheDescriptors(h, kv_dtype)) bytes += static_cast<double>(layer.ExactBytesPerToken());
+  for (const CacheDescriptor& layer : CacheDescriptors(h, kv_dtype))
+    bytes += static_cast<double>(layer.ExactBytesPerToken());
   return bytes;
 }
 
-double GenerationBytes(const ModelHeader& h, const ModelWeights& weights, DType kv_dtype, int64_t tokens, int64_t depth) {
+double GenerationBytes(const ModelHeader& h, const ModelWeights& weights, DType kv_dtype, int64_t tokens,
+                       int64_t depth) {
   const double t = static_cast<double>(tokens);
   const double cached = t * static_cast<double>(depth) + t * (t + 1) / 2;  // token i reads depth + i + 1 cached tokens
   return t * WeightBytesRead(weights) + cached * CacheBytesPerToken(h, kv_dtype);

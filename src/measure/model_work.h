@@ -1,5 +1,5 @@
-// How much a transformer pass must compute and read at least: what bench divides measured times by. Head and vocabulary of a
-// prompt count for its last token only, since nothing else is asked for.
+// How much a transformer pass must compute and read at least: what bench divides measured times by. Head and vocabulary
+// of a prompt count for its last token only, since nothing else is asked for.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ double WeightBytesRead(const ModelWeights& weights);
 double CacheBytesPerToken(const ModelHeader& header, DType kv_dtype);
 
 // Bytes that generating `tokens` tokens from `depth` on reads: weights once a token, and the cache as it is then.
-double GenerationBytes(const ModelHeader& header, const ModelWeights& weights, DType kv_dtype, int64_t tokens, int64_t depth);
+double GenerationBytes(const ModelHeader& header, const ModelWeights& weights, DType kv_dtype, int64_t tokens,
+                       int64_t depth);
 
 }  // namespace attend

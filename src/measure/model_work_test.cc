@@ -7,7 +7,8 @@ namespace {
 
 using ModelWorkTest = TinyModelTest;
 
-// SmolLM2-135M: the figures of the speed tables (0.212 GFLOP a token, 1.9 TFLOP of attention at 7,500, 23 kB of cache a token).
+// SmolLM2-135M: the figures of the speed tables (0.212 GFLOP a token, 1.9 TFLOP of attention at 7,500, 23 kB of cache a
+// token).
 ModelHeader SmolLm2() {
   ModelHeader h;
   h.num_layers = 30;

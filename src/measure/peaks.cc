@@ -12,7 +12,7 @@
 namespace attend {
 namespace {
 
-constexpr int64_t kUnitsAThread = 16;                // so that a thread that wakes late costs one unit of 16 at most
+constexpr int64_t kUnitsAThread = 16;  // so that a thread that wakes late costs one unit of 16 at most
 constexpr int64_t kReadUnitBytes = int64_t{2} << 20;
 
 using ComputeLoop = double (*)(int64_t steps);
@@ -21,7 +21,8 @@ using ComputeLoop = double (*)(int64_t steps);
 int64_t StepsFor(ComputeLoop loop, double seconds) {
   for (int64_t steps = 1024;; steps *= 2) {
     const double took = SecondsOf([&] { loop(steps); });
-    if (took * 8 >= seconds) return std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(steps) * seconds / took));
+    if (took * 8 >= seconds)
+      return std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(steps) * seconds / took));
   }
 }
 
@@ -31,7 +32,8 @@ double ComputePeak(ComputeLoop loop, ThreadPool& pool, const PeakOptions& option
   std::vector<double> operations(static_cast<size_t>(units));
   double best = 0;
   for (int round = 0; round < options.rounds; ++round) {
-    const double seconds = SecondsOf([&] { pool.ParallelFor(units, [&](int64_t unit, int) { operations[unit] = loop(steps); }); });
+    const double seconds =
+        SecondsOf([&] { pool.ParallelFor(units, [&](int64_t unit, int) { operations[unit] = loop(steps); }); });
     double sum = 0;
     for (double count : operations) sum += count;
     best = std::max(best, sum / seconds);
@@ -75,7 +77,8 @@ Result<Peaks> MeasurePeaks(const KernelTable& kernels, ThreadPool& pool, const P
   ThreadPool one(1);
   const int read_rounds = std::max(1, options.rounds / 2);
   peaks.read_1_bytes_per_s = ReadPeak(kernels, buffer, one, read_rounds);
-  peaks.read_bytes_per_s = pool.num_threads() == 1 ? peaks.read_1_bytes_per_s : ReadPeak(kernels, buffer, pool, read_rounds);
+  peaks.read_bytes_per_s =
+      pool.num_threads() == 1 ? peaks.read_1_bytes_per_s : ReadPeak(kernels, buffer, pool, read_rounds);
   return peaks;
 }
 

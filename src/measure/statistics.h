@@ -1,5 +1,5 @@
-// Middle and spread of a few timings. Timings are skewed (a neighbour only ever makes a run slower), so the median and the
-// quartiles are reported, never the mean.
+// Middle and spread of a few timings. Timings are skewed (a neighbour only ever makes a run slower), so the median and
+// the quartiles are reported, never the mean.
 #pragma once
 
 #include <span>
@@ -19,6 +19,8 @@ double Quantile(std::span<const double> values, double p);
 // Precondition: values not empty.
 Summary Summarise(std::span<const double> values);
 
-inline double Median(std::span<const double> values) { return Quantile(values, 0.5); }
+inline double Median(std::span<const double> values) {
+  return Quantile(values, 0.5);
+}
 
 }  // namespace attend

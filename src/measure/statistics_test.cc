@@ -34,7 +34,9 @@ TEST(StatisticsTest, SpreadIsTheDistanceOfTheQuartilesOverTheMedian) {
   EXPECT_DOUBLE_EQ(s.highest, 100);
 }
 
-TEST(StatisticsTest, SpreadOfZeroesIsZero) { EXPECT_DOUBLE_EQ(Summarise(std::vector<double>{0, 0}).spread, 0); }
+TEST(StatisticsTest, SpreadOfZeroesIsZero) {
+  EXPECT_DOUBLE_EQ(Summarise(std::vector<double>{0, 0}).spread, 0);
+}
 
 }  // namespace
 }  // namespace attend

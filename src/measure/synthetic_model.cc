@@ -10,7 +10,9 @@ namespace attend {
 namespace {
 
 // Quantised, as most models of a size worth planning are; bf16 where a row is not whole blocks of 32.
-constexpr DType DTypeFor(uint64_t inputs) { return inputs % kBlockInputs == 0 ? DType::kQ4_1 : DType::kBf16; }
+constexpr DType DTypeFor(uint64_t inputs) {
+  return inputs % kBlockInputs == 0 ? DType::kQ4_1 : DType::kBf16;
+}
 
 class Builder {
  public:
@@ -84,8 +86,8 @@ uint64_t LayerBytes(const ModelHeader& h) {
   return packed(uint64_t{h.num_q_heads} * h.head_dim, h.hidden_size) +
          packed(uint64_t{h.num_kv_heads} * h.head_dim, h.hidden_size) +
          packed(uint64_t{h.num_kv_heads} * h.v_head_dim, h.hidden_size) +
-         packed(h.hidden_size, uint64_t{h.num_q_heads} * h.v_head_dim) + 2 * packed(h.intermediate_size, h.hidden_size) +
-         packed(h.hidden_size, h.intermediate_size);
+         packed(h.hidden_size, uint64_t{h.num_q_heads} * h.v_head_dim) +
+         2 * packed(h.intermediate_size, h.hidden_size) + packed(h.hidden_size, h.intermediate_size);
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ struct SyntheticModel {
   ModelWeights weights;
 };
 
-// As many of the header's layers as fit `weight_bytes`, one at least, and at most kSyntheticVocabulary tokens, with the output
-// head tied. Errors: out_of_memory.
+// As many of the header's layers as fit `weight_bytes`, one at least, and at most kSyntheticVocabulary tokens, with the
+// output head tied. Errors: out_of_memory.
 inline constexpr uint32_t kSyntheticVocabulary = 4096;
 Result<SyntheticModel> MakeSyntheticModel(const ModelHeader& header, uint64_t weight_bytes, ThreadPool& pool);
 

@@ -28,7 +28,8 @@ class ChangeFinder {
     TryOtherPieces();
     TryContext();
     TryTime();
-    TryMemory();
+    TryMemory(NeededDocument());
+    if (NeededDocument() != r_.document_tokens) TryMemory(r_.document_tokens);
     TryReserve();
     TryLongerModel();
     std::stable_partition(changes_.begin(), changes_.end(), [](const Change& c) { return !c.inside_reserve; });
@@ -101,8 +102,9 @@ class ChangeFinder {
     return d_.verdict == Verdict::kPieces ? r_.document_tokens : d_.cut.piece_tokens;
   }
 
-  void TryMemory() {
-    const uint64_t needed = MemoryOf(r_, NeededDocument() + OverheadTokens(r_)).total_bytes;
+  // Memory for passes of `document_tokens`: as little as helps, and enough for one pass.
+  void TryMemory(int64_t document_tokens) {
+    const uint64_t needed = MemoryOf(r_, document_tokens + OverheadTokens(r_)).total_bytes;
     const double share = r_.reserve.bytes ? 0 : r_.reserve.percent / 100;
     if (share >= 1) return;
     const double limit = static_cast<double>(needed) / (1 - share) + static_cast<double>(r_.reserve.bytes.value_or(0));

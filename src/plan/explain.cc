@@ -25,7 +25,7 @@ void ExplainMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& ou
                  fmt::format("chunk {} tokens, hidden {}, mlp {}, vocab {}, {} threads, bf16 copy {}", r.chunk_tokens, h.hidden_size,
                              h.intermediate_size, h.vocab_size, r.threads, r.bf16_copy ? "yes" : "no"),
                  AsDouble(m.workspace_bytes), "B"});
-  out.push_back({"process_bytes", "constant + bytes per vocabulary entry, measured", fmt::format("vocab {}", h.vocab_size),
+  out.push_back({"process_bytes", "12 MiB + 256 * vocab, measured", fmt::format("vocab {}", h.vocab_size),
                  AsDouble(m.process_bytes), "B"});
   out.push_back({"total_bytes", "weights + kv + workspace + process", "the four above", AsDouble(m.total_bytes), "B"});
   out.push_back({"usable_bytes", "limit - reserve",

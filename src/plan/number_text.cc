@@ -21,8 +21,11 @@ std::string BytesText(uint64_t bytes) {
 
 std::string SecondsText(double seconds) {
   if (seconds < 10) return fmt::format("{:.2f} s", seconds);
-  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 59.5) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 3600) {
+    const int whole = static_cast<int>(seconds + 0.5);
+    return fmt::format("{} min {} s", whole / 60, whole % 60);
+  }
   if (seconds < 48 * 3600) return fmt::format("{:.1f} h", seconds / 3600);
   return fmt::format("{:.0f} days", seconds / 86400);
 }

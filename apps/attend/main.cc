@@ -4,10 +4,9 @@
 #include <csignal>
 
 #include "attend/command.h"
+#include "attend/version.h"
 
 namespace {
-
-constexpr const char* kVersion = "0.1.0";
 
 int Fail(const attend::Error& error) {
   fmt::print(stderr, "attend: {}\n", attend::Describe(error));
@@ -21,7 +20,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Reads long documents with a transformer on this machine: plans first, reads in one pass where it fits, shows "
                "where it looked."};
   app.name("attend");
-  app.set_version_flag("--version", std::string("attend ") + kVersion);
+  app.set_version_flag("--version", std::string("attend ") + attend::cli::kVersion);
   app.require_subcommand(1);
   app.footer("Examples:\n  attend plan contract.txt\n  attend read contract.txt --ask \"When are invoices due?\"\n"
              "Each command explains itself: attend read --help");

@@ -55,9 +55,10 @@ Error Refusal(const Plan& plan, const std::string& document) {
   return error;
 }
 
-std::vector<TokenRange> PiecesOf(const Plan& plan, const PreparedDocument& document) {
+std::vector<TokenRange> PiecesOf(const Plan& plan, const PreparedDocument& document, bool piece_tokens_fixed) {
   if (plan.verdict == Verdict::kOnePass) return {{0, document.num_tokens()}};
-  const int64_t largest = std::max(plan.piece_tokens, plan.fits_tokens);
+  // Room to move a border to the end of a paragraph, unless the user fixed the size.
+  const int64_t largest = piece_tokens_fixed ? plan.piece_tokens : std::max(plan.piece_tokens, plan.fits_tokens);
   return CutPieces(document.encoding, document.parts, plan.num_pieces, largest);
 }
 
@@ -131,7 +132,7 @@ Outcome RunRead(const ReadOptions& options) {
 
   const ReadingRequest request{.questions = options.questions,
                                .mode = ModeOf(options, header),
-                               .pieces = PiecesOf(p.plan, p.text),
+                               .pieces = PiecesOf(p.plan, p.text, options.plan.piece_tokens > 0),
                                .answer_tokens = options.plan.answer_tokens,
                                .context_tokens = p.plan.context_tokens,
                                .kv_dtype = engine.kv_dtype};

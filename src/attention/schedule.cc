@@ -66,6 +66,9 @@ void AddSequence(AttentionSchedule& s, int64_t sequence) {
 
 Result<AttentionSchedule> ScheduleAttention(const AttentionShape& shape, const AttentionOptions& options) {
   ATTEND_RETURN_IF_ERROR(CheckShape(shape));
+  if (!(options.softmax_scale >= 0) || std::isinf(options.softmax_scale)) {
+    return BadShape("softmax_scale", "a positive number, or 0 for 1/sqrt(head_dim)", std::to_string(options.softmax_scale));
+  }
   AttentionSchedule s;
   s.num_q_heads = shape.num_q_heads;
   s.num_kv_heads = shape.num_kv_heads;

@@ -29,7 +29,7 @@ struct AttentionShape {
 
 struct AttentionOptions {
   Mask mask = Mask::Causal();
-  float softmax_scale = 0;  // 0: 1 / sqrt(head_dim)
+  float softmax_scale = 0;  // positive; 0: 1 / sqrt(head_dim)
   Compute compute = Compute::kBf16;
 };
 

@@ -52,14 +52,14 @@ struct AttendArgs {
   const float* q;  // [rows, k_dim], rounded already in class bf16
   const int64_t* row_begin;
   const int64_t* row_end;
-  float scale;
+  float scale;          // positive
   bool round_weights;  // class bf16: weights are rounded to bf16 before they meet V
   float* out;          // [rows, v_width]
   float* lse;          // [rows]
   float* scratch;      // AttendScratchFloats(rows, k_dim, v_width)
 };
 inline constexpr int64_t AttendScratchFloats(int64_t rows, int64_t k_dim, int64_t v_width) {
-  return rows * (kPanelColumns + k_dim / 2 + 2) + kPanelColumns * (k_dim + v_width) + 64;
+  return rows * (kPanelColumns + k_dim / 2 + 17) + kPanelColumns * (k_dim + v_width) + 64;
 }
 
 // weights[j] = exp(scale * q . k[j] - lse) for keys [key_begin, key_end): one exact row of the attention matrix.

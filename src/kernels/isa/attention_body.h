@@ -10,11 +10,14 @@ namespace {
 // Rows up to this many read bf16 tiles directly; more rows share one unpacked copy of the tile.
 constexpr int64_t kSharedTileRows = 12;
 
+// Room for the partial sums of a row in the lanes of any vector type.
+constexpr int64_t kSumLanes = 16;
+
 struct UnitScratch {
   float* scores;     // [rows][64], then weights in place
   uint16_t* q_bf16;  // [rows][k_dim]
   float* maximum;    // [rows]
-  float* sum;        // [rows]
+  float* sum;        // [rows][kSumLanes], added up once at the end
   float* tile;       // [64 * max(k_dim, v_width)] unpacked K, then V
 };
 
@@ -24,7 +27,7 @@ inline UnitScratch Carve(const AttendArgs& u) {
   s.tile = s.scores + u.rows * kPanelColumns;
   s.q_bf16 = reinterpret_cast<uint16_t*>(s.tile + kPanelColumns * MaxOf(u.kv.k_dim, u.kv.v_width));
   s.maximum = reinterpret_cast<float*>(s.q_bf16 + u.rows * u.kv.k_dim);
-  s.sum = s.maximum + u.rows;
+  s.sum = s.maximum + (u.rows + 15) / 16 * 16;
   return s;
 }
 
@@ -72,57 +75,90 @@ void TileOutput(const AttendArgs& u, const UnitScratch& s, const uint8_t* v, int
   Multiply<V, FloatKind<V>>(rows, width, keys, p, kPanelColumns, s.tile, width, out, width, true);
 }
 
+// Whether the weights of a tile meet V as bf16, packed at the start of each row of scores.
+template <class V>
+bool PacksWeights(const AttendArgs& u) {
+  return V::kHasBf16Dot && u.round_weights && u.kv.format == KvFormat::kBf16;
+}
+
+// Scores in base 2: 2^(score * scale * log2 e - maximum) is the weight. The same rounded maximum enters every weight of the row
+// and its lse, so its rounding cancels.
+inline float ScoreFactor(const AttendArgs& u) { return u.scale * kLog2E; }
+
+// Weights of a row's tile relative to its maximum, in place of the scores; returns their sum by lanes. What is summed is what meets V:
+// equal values then give exactly that value.
+template <class V, bool kRound, bool kPack>
+typename V::F TileWeights(float* x, int64_t columns, float factor, float maximum) {
+  const typename V::F scale = V::Set1(factor), shift = V::Set1(-maximum);
+  typename V::F sum = V::Zero();
+  typename V::F unrounded = V::Zero();  // carries a NaN that rounding by integers would lose
+  for (int64_t c = 0; c < columns; c += V::kLanes) {
+    typename V::F p = Exp2OfNegative<V>(V::Fma(V::Load(x + c), scale, shift));
+    if constexpr (kRound) {
+      unrounded = V::Add(unrounded, p);
+      p = V::RoundBf16Number(p);
+    }
+    sum = V::Add(sum, p);
+    if constexpr (kPack) {
+      V::StoreBf16Number(reinterpret_cast<uint16_t*>(x) + c, p);  // behind the scores still to be read
+    } else {
+      V::Store(x + c, p);
+    }
+  }
+  if constexpr (kRound) {
+    if (V::HasNan(unrounded)) return unrounded;
+  }
+  return sum;
+}
+
+template <class V>
+typename V::F TileWeights(const AttendArgs& u, float* x, int64_t columns, float maximum) {
+  const float factor = ScoreFactor(u);
+  if constexpr (V::kHasBf16Dot) {
+    if (PacksWeights<V>(u)) return TileWeights<V, true, true>(x, columns, factor, maximum);
+  }
+  if (u.round_weights) return TileWeights<V, true, false>(x, columns, factor, maximum);
+  return TileWeights<V, false, false>(x, columns, factor, maximum);
+}
+
 // Turns a row's scores of one tile into weights relative to its running maximum; rescales what the row holds when that grew.
 // Visible columns are [low, high).
 template <class V>
 void SoftmaxRow(const AttendArgs& u, const UnitScratch& s, int64_t row, int64_t columns, int64_t low, int64_t high) {
   float* x = s.scores + row * kPanelColumns;
-  const typename V::F zero = V::Zero();
+  float* sum = s.sum + row * kSumLanes;
+  for (int64_t c = 0; c < MinOf(low, columns); ++c) x[c] = kMinusInfinity;
+  for (int64_t c = MaxOf(high, 0); c < columns; ++c) x[c] = kMinusInfinity;
   typename V::F largest = V::Set1(kMinusInfinity);
-  if (low < high) {
-    const typename V::F scale = V::Set1(u.scale);
-    for (int64_t c = 0; c < columns; c += V::kLanes) V::Store(x + c, V::Mul(V::Load(x + c), scale));
-    for (int64_t c = 0; c < low; ++c) x[c] = kMinusInfinity;
-    for (int64_t c = high; c < columns; ++c) x[c] = kMinusInfinity;
-    for (int64_t c = 0; c < columns; c += V::kLanes) largest = V::Max(largest, V::Load(x + c));
-  }
+  for (int64_t c = 0; c < columns; c += V::kLanes) largest = V::Max(largest, V::Load(x + c));
   const float old_maximum = s.maximum[row];
-  const float tile_maximum = V::ReduceMax(largest);
+  const float tile_maximum = V::ReduceMax(largest) * ScoreFactor(u);
   const float maximum = tile_maximum > old_maximum ? tile_maximum : old_maximum;
-  if (low >= high || maximum == kMinusInfinity) {
+  if (maximum == kMinusInfinity) {
     bool any_nan = false;  // a NaN score hides from the maximum; it must still reach its row
     for (int64_t c = low; c < high; ++c) any_nan |= x[c] != x[c];
-    for (int64_t c = 0; c < columns; c += V::kLanes) V::Store(x + c, zero);
-    if (any_nan) s.sum[row] = __builtin_nanf("");
+    for (int64_t c = 0; c < columns; c += V::kLanes) V::Store(x + c, V::Zero());
+    if (any_nan) sum[0] = __builtin_nanf("");
     return;
   }
   if (maximum > old_maximum) {
-    const float shrink = ExpOne<V>(old_maximum - maximum);  // 0 for the first tile: exp(-inf)
+    const float shrink = Exp2OfNegativeOne<V>(old_maximum - maximum);  // 0 for the first tile: 2^-inf
     s.maximum[row] = maximum;
-    s.sum[row] *= shrink;
+    V::Store(sum, V::Mul(V::Load(sum), V::Set1(shrink)));
     float* out = u.out + row * u.kv.v_width;
     for (int64_t c = 0; c < u.kv.v_width; c += V::kLanes) V::Store(out + c, V::Mul(V::Load(out + c), V::Set1(shrink)));
   }
-  typename V::F sum = zero;
-  const typename V::F shift = V::Set1(maximum);
-  for (int64_t c = 0; c < columns; c += V::kLanes) {
-    typename V::F p = Exp<V>(V::Sub(V::Load(x + c), shift));
-    if (u.round_weights) p = V::RoundBf16(p);
-    sum = V::Add(sum, p);  // what is summed is what meets V: equal values then give exactly that value
-    V::Store(x + c, p);
-  }
-  s.sum[row] += V::ReduceAdd(sum);
+  V::Store(sum, V::Add(V::Load(sum), TileWeights<V>(u, x, columns, maximum)));
 }
 
+// A row's weights of a tile, packed or not.
 template <class V>
-void PackWeightsInPlace(const UnitScratch& s, int64_t row, int64_t rows, int64_t keys) {
-  for (int64_t r = row; r < row + rows; ++r) {
-    float* x = s.scores + r * kPanelColumns;
-    for (int64_t c = 0; c < keys; c += V::kLanes) {
-      const typename V::F p = V::Load(x + c);
-      V::StoreBf16(reinterpret_cast<uint16_t*>(x) + c, p);
-    }
-  }
+float WeightOf(const AttendArgs& u, const float* x, int64_t column) {
+  if (!PacksWeights<V>(u)) return x[column];
+  const uint32_t word = uint32_t{reinterpret_cast<const uint16_t*>(x)[column]} << 16;
+  float value;
+  __builtin_memcpy(&value, &word, sizeof value);
+  return value;
 }
 
 // A value that is not finite times a weight of 0 would be NaN. Where such a value hides from some rows behind the mask, those
@@ -154,11 +190,12 @@ inline float CellOf(const AttendArgs& u, const uint8_t* v, int64_t key, int64_t 
   return value;
 }
 
-inline void VisibleOutput(const AttendArgs& u, const UnitScratch& s, const uint8_t* v, int64_t row, int64_t low, int64_t high) {
-  const float* p = s.scores + row * kPanelColumns;
+template <class V>
+void VisibleOutput(const AttendArgs& u, const UnitScratch& s, const uint8_t* v, int64_t row, int64_t low, int64_t high) {
   float* out = u.out + row * u.kv.v_width;
   for (int64_t key = low; key < high; ++key) {
-    for (int64_t c = 0; c < u.kv.v_width; ++c) out[c] += p[key] * CellOf(u, v, key, c);
+    const float weight = WeightOf<V>(u, s.scores + row * kPanelColumns, key);
+    for (int64_t c = 0; c < u.kv.v_width; ++c) out[c] += weight * CellOf(u, v, key, c);
   }
 }
 
@@ -189,11 +226,10 @@ void AttendTile(const AttendArgs& u, const UnitScratch& s, int64_t tile, int64_t
   const int64_t even_keys = keys + (keys & 1);
   if (mixed && HasNonfinite<V>(u, v, even_keys)) {
     for (int64_t r = row; r < row_end; ++r) {
-      VisibleOutput(u, s, v, r, MaxOf(low_key, u.row_begin[r]) - tile_begin, MinOf(high_key, u.row_end[r]) - tile_begin);
+      VisibleOutput<V>(u, s, v, r, MaxOf(low_key, u.row_begin[r]) - tile_begin, MinOf(high_key, u.row_end[r]) - tile_begin);
     }
     return;
   }
-  if (V::kHasBf16Dot && u.round_weights && u.kv.format == KvFormat::kBf16) PackWeightsInPlace<V>(s, row, rows, columns);
   TileOutput<V>(u, s, v, row, rows, even_keys);
 }
 
@@ -203,7 +239,7 @@ void Attend(const AttendArgs& u) {
   const int64_t width = u.kv.v_width;
   for (int64_t r = 0; r < u.rows; ++r) {
     s.maximum[r] = kMinusInfinity;
-    s.sum[r] = 0.0f;
+    for (int64_t i = 0; i < kSumLanes; ++i) s.sum[r * kSumLanes + i] = 0.0f;
   }
   for (int64_t i = 0; i < u.rows * width; i += V::kLanes) V::Store(u.out + i, V::Zero());
   if (V::kHasBf16Dot && u.round_weights) {
@@ -214,12 +250,12 @@ void Attend(const AttendArgs& u) {
   for (int64_t tile = begin / kPanelColumns; tile * kPanelColumns < end; ++tile) AttendTile<V>(u, s, tile, 0, u.rows);
 
   for (int64_t r = 0; r < u.rows; ++r) {
-    const float sum = s.sum[r];
+    const float sum = V::ReduceAdd(V::Load(s.sum + r * kSumLanes));
     float* out = u.out + r * width;
     // A division, not a reciprocal: equal values come out as exactly that value. A row that saw nothing holds 0 already.
     const typename V::F divisor = V::Set1(sum == 0.0f ? 1.0f : sum);
     for (int64_t c = 0; c < width; c += V::kLanes) V::Store(out + c, V::Div(V::Load(out + c), divisor));
-    u.lse[r] = sum == 0.0f ? kMinusInfinity : s.maximum[r] + __builtin_logf(sum);
+    u.lse[r] = sum == 0.0f ? kMinusInfinity : static_cast<float>(s.maximum[r] * kLn2 + __builtin_log(sum));
   }
 }
 

@@ -4,7 +4,9 @@
 
 #include <cmath>
 
+#include "attend/model_places.h"
 #include "kernels/dispatch.h"
+#include "model/catalogue.h"
 
 namespace attend::cli {
 
@@ -27,6 +29,7 @@ void AddEngineOptions(CLI::App* command, EngineOptions& o) {
   command->add_option("--isa", o.isa, "Instruction set: scalar, avx2, avx512, avx512_bf16 (default: the best here)")->envname("ATTEND_ISA");
   command->add_option("--compute", o.compute, "Numerics class: f32 or bf16")->check(CLI::IsMember({"f32", "bf16"}))->capture_default_str();
   command->add_option("--kv", o.kv, "Cache format: f32 or bf16 (default: as --compute)")->check(CLI::IsMember({"f32", "bf16"}));
+  command->add_flag("--allow-nonfinite", o.allow_nonfinite, "Run a model whose weights hold NaN or infinity");
 }
 
 void AddOutputOptions(CLI::App* command, OutputOptions& o) {
@@ -47,6 +50,12 @@ Result<Engine> MakeEngine(const EngineOptions& options) {
   engine.kv_dtype = kv == "f32" ? DType::kF32 : DType::kBf16;
   engine.pool = std::make_unique<ThreadPool>(options.threads > 0 ? options.threads : engine.machine.num_cores);
   return engine;
+}
+
+Result<std::string> FindModel(const EngineOptions& options) { return ResolveModel(options.model, ModelPlacesFromEnvironment()); }
+
+Result<LoadedModel> LoadModelFor(const EngineOptions& options, const std::string& path, Engine& engine) {
+  return LoadModel(path, *engine.pool, options.allow_nonfinite ? NonfiniteWeights::kAllow : NonfiniteWeights::kRefuse);
 }
 
 Result<uint64_t> ParseBytes(const std::string& text, const char* flag) {

@@ -13,6 +13,7 @@
 #include "base/machine.h"
 #include "base/thread_pool.h"
 #include "kernels/kernel_table.h"
+#include "model/load.h"
 #include "tensor/compute.h"
 #include "tensor/dtype.h"
 
@@ -49,6 +50,7 @@ struct EngineOptions {
   std::string isa;              // --isa: empty = the best the processor has
   std::string compute = "bf16"; // --compute f32|bf16
   std::string kv;               // --kv f32|bf16; empty = as --compute
+  bool allow_nonfinite = false; // --allow-nonfinite: run weights with NaN or infinity
 };
 void AddEngineOptions(CLI::App* command, EngineOptions& options);
 
@@ -68,6 +70,10 @@ struct Engine {
   DType kv_dtype = DType::kBf16;
 };
 Result<Engine> MakeEngine(const EngineOptions& options);
+
+// The model that the options name, wherever it lies: the path alone, or loaded.
+Result<std::string> FindModel(const EngineOptions& options);
+Result<LoadedModel> LoadModelFor(const EngineOptions& options, const std::string& path, Engine& engine);
 
 // Bytes with a unit a person typed: "2GiB", "512MiB", "1.5GB", "100000".
 Result<uint64_t> ParseBytes(const std::string& text, const char* flag);

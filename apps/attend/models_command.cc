@@ -86,7 +86,7 @@ Outcome RunList(const ModelsOptions& options) {
 Outcome RunVerify(const ModelsOptions& options) {
   ATTEND_ASSIGN_OR_RETURN(const std::string path, ResolveModel(options.verified, ModelPlacesFromEnvironment()));
   ATTEND_ASSIGN_OR_RETURN(const Engine engine, MakeEngine(options.engine));
-  ATTEND_ASSIGN_OR_RETURN(const LoadedModel model, LoadModel(path, *engine.pool));
+  ATTEND_ASSIGN_OR_RETURN(const LoadedModel model, LoadModel(path, *engine.pool, NonfiniteWeights::kAllow));
   if (const auto tensor = model.weights.FindNonfinite()) {
     return tl::unexpected(Error{.code = ErrorCode::kModelNonfinite,
                                 .where = path,

@@ -7,11 +7,9 @@
 #include "attend/calibrated.h"
 #include "attend/command.h"
 #include "attend/make_plan.h"
-#include "attend/model_places.h"
 #include "attend/plan_output.h"
 #include "attend/read_output.h"
 #include "document/load.h"
-#include "model/catalogue.h"
 #include "model/load.h"
 
 namespace attend::cli {
@@ -99,7 +97,7 @@ Result<Plan> Decide(const ReadOptions& options, const Engine& engine, const Prep
 }
 
 Result<void> Prepare(const ReadOptions& options, const Engine& engine, Prepared& p) {
-  ATTEND_ASSIGN_OR_RETURN(const std::string path, ResolveModel(options.engine.model, ModelPlacesFromEnvironment()));
+  ATTEND_ASSIGN_OR_RETURN(const std::string path, FindModel(options.engine));
   ATTEND_ASSIGN_OR_RETURN(p.document, LoadDocument(options.document, options.load));
   ATTEND_ASSIGN_OR_RETURN(p.front, LoadFrontEnd(path));
   if (!options.chat_template.empty()) {
@@ -116,7 +114,7 @@ Result<void> Prepare(const ReadOptions& options, const Engine& engine, Prepared&
 Outcome RunRead(const ReadOptions& options) {
   const auto begin = Clock::now();
   const uint64_t idle_bytes = ResidentBytes();
-  ATTEND_ASSIGN_OR_RETURN(const Engine engine, MakeEngine(options.engine));
+  ATTEND_ASSIGN_OR_RETURN(Engine engine, MakeEngine(options.engine));
   Prepared p;
   ATTEND_RETURN_IF_ERROR(Prepare(options, engine, p));
   const bool show = !options.output.quiet;
@@ -124,7 +122,7 @@ Outcome RunRead(const ReadOptions& options) {
   if (p.plan.verdict == Verdict::kRefused) return tl::unexpected(Refusal(p.plan, p.document.name));
 
   const auto load_begin = Clock::now();
-  ATTEND_ASSIGN_OR_RETURN(const LoadedModel model, LoadModel(p.front.path, *engine.pool));
+  ATTEND_ASSIGN_OR_RETURN(const LoadedModel model, LoadModelFor(options.engine, p.front.path, engine));
   const ModelHeader& header = model.front.header;
   ATTEND_ASSIGN_OR_RETURN(Transformer transformer, Transformer::Make(header, model.weights, *engine.kernels, *engine.pool, engine.compute));
   ReadMeasurements measured;

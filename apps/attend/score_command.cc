@@ -8,9 +8,7 @@
 #include <numeric>
 
 #include "attend/command.h"
-#include "attend/model_places.h"
 #include "document/load.h"
-#include "model/catalogue.h"
 #include "model/load.h"
 #include "model/score.h"
 
@@ -83,10 +81,10 @@ void Print(const ScoreOptions& options, const std::vector<float>& nll, const Eng
 }
 
 Outcome RunScore(const ScoreOptions& options) {
-  ATTEND_ASSIGN_OR_RETURN(const Engine engine, MakeEngine(options.engine));
-  ATTEND_ASSIGN_OR_RETURN(const std::string path, ResolveModel(options.engine.model, ModelPlacesFromEnvironment()));
+  ATTEND_ASSIGN_OR_RETURN(Engine engine, MakeEngine(options.engine));
+  ATTEND_ASSIGN_OR_RETURN(const std::string path, FindModel(options.engine));
   ATTEND_ASSIGN_OR_RETURN(const Document document, LoadDocument(options.document, options.load));
-  ATTEND_ASSIGN_OR_RETURN(const LoadedModel model, LoadModel(path, *engine.pool));
+  ATTEND_ASSIGN_OR_RETURN(const LoadedModel model, LoadModelFor(options.engine, path, engine));
   ATTEND_ASSIGN_OR_RETURN(const Tokenizer* const tokenizer, TokenizerOf(model.front));
   std::vector<uint32_t> ids = tokenizer->Encode(document.text);
   if (options.limit > 0) ids.resize(std::min(ids.size(), static_cast<size_t>(options.limit)));

@@ -18,13 +18,11 @@ TokenRange TokensOf(const EvidenceDocument& document, ByteRange range) {
   return {std::max<int64_t>(0, first), end};
 }
 
-std::vector<std::span<const uint32_t>> SentenceTokens(const EvidenceDocument& document, const Passage& passage) {
-  std::vector<std::span<const uint32_t>> texts;
+void AppendSentences(const EvidenceDocument& document, const Passage& passage, std::vector<std::span<const uint32_t>>& texts) {
   for (size_t s = passage.first_sentence; s < passage.end_sentence; ++s) {
     const TokenRange tokens = TokensOf(document, document.parts->sentences[s].range);
     texts.push_back(std::span(document.encoding->ids).subspan(tokens.begin, tokens.size()));
   }
-  return texts;
 }
 
 bool IsHeading(const EvidenceDocument& document, size_t sentence) {
@@ -40,14 +38,20 @@ class Quoter {
   Result<std::vector<Quote>> QuotesFor(const std::string& question, const Evidence& evidence) {
     std::vector<Quote> quotes;
     if (evidence.nothing) return quotes;
-    const std::vector<double> word_scores = words_.Scores(question);
     const std::vector<size_t> counts = SentencesToQuote(evidence);
+    const auto passage_of = [&](size_t rank) -> const Passage& { return document_.passages[evidence.passages[rank].passage]; };
+    std::vector<std::span<const uint32_t>> texts;
+    for (size_t rank = 0; rank < counts.size(); ++rank) AppendSentences(document_, passage_of(rank), texts);
+    ATTEND_ASSIGN_OR_RETURN(const auto gains, LikelihoodGains(model_, texts, {&question, 1}, keep_going_));
+    const std::vector<double> word_scores = words_.Scores(question);
+    size_t first = 0;  // of the passage's sentences in gains
     for (size_t rank = 0; rank < counts.size(); ++rank) {
-      const Passage& passage = document_.passages[evidence.passages[rank].passage];
-      ATTEND_ASSIGN_OR_RETURN(const auto gains, LikelihoodGains(model_, SentenceTokens(document_, passage), {&question, 1}, keep_going_));
+      const Passage& passage = passage_of(rank);
       const size_t num_sentences = passage.end_sentence - passage.first_sentence;
       const auto word_ranks = RanksOf(std::span(word_scores).subspan(passage.first_sentence, num_sentences));
-      for (Quote& quote : ChooseSentences(document_, passage, {word_ranks, RanksOf(gains.front())}, counts[rank])) {
+      const auto gain_ranks = RanksOf(std::span(gains.front()).subspan(first, num_sentences));
+      first += num_sentences;
+      for (Quote& quote : ChooseSentences(document_, passage, {word_ranks, gain_ranks}, counts[rank])) {
         quote.passage_rank = rank;
         quotes.push_back(quote);
       }

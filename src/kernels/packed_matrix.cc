@@ -1,9 +1,7 @@
 #include "kernels/packed_matrix.h"
 
-#include <cmath>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "base/checked_math.h"
 #include "base/half.h"
@@ -163,11 +161,32 @@ void PackedMatrix::UnpackOutput(int64_t output, float* out) const {
 }
 
 bool PackedMatrix::HasNonfinite() const {
-  std::vector<float> row(static_cast<size_t>(num_inputs_));
-  for (int64_t output = 0; output < num_outputs_; ++output) {
-    UnpackOutput(output, row.data());
-    for (float w : row) {
-      if (!std::isfinite(w)) return true;
+  const auto half_is_finite = [](const uint8_t* p) { return (LoadU16(p) & 0x7c00u) != 0x7c00u; };
+  const auto high_is_finite = [](const uint8_t* p) { return (LoadU16(p) & 0x7f80u) != 0x7f80u; };  // bf16, upper half of f32
+  const int64_t block_bytes = BlockBytes({kind_, has_minimum_, offset_});
+  for (int64_t panel = 0; panel < num_panels(); ++panel) {
+    const uint8_t* begin = data_.data() + panel * panel_bytes_;
+    const uint8_t* end = begin + panel_bytes_;
+    switch (kind_) {
+      case PanelKind::kF32:
+        for (const uint8_t* p = begin; p < end; p += 4) {
+          if (!high_is_finite(p + 2)) return true;
+        }
+        break;
+      case PanelKind::kF16:
+      case PanelKind::kBf16:
+        for (const uint8_t* p = begin; p < end; p += 2) {
+          if (kind_ == PanelKind::kF16 ? !half_is_finite(p) : !high_is_finite(p)) return true;
+        }
+        break;
+      case PanelKind::kQ4:
+      case PanelKind::kQ8:  // the integers are finite; scales and minima lie at the end of each block
+        for (const uint8_t* block = begin; block < end; block += block_bytes) {
+          for (const uint8_t* p = block + CellBytes(kind_); p < block + block_bytes; p += 2) {
+            if (!half_is_finite(p)) return true;
+          }
+        }
+        break;
     }
   }
   return false;

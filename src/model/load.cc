@@ -81,18 +81,27 @@ Result<ModelFrontEnd> LoadFrontEnd(const std::string& path) {
   return FrontEndOf(path, file);
 }
 
-Result<LoadedModel> LoadModel(const std::string& path, ThreadPool& pool) {
+Result<LoadedModel> LoadModel(const std::string& path, ThreadPool& pool, NonfiniteWeights nonfinite) {
   LoadedModel model;
   if (IsFolder(path)) {
     ATTEND_ASSIGN_OR_RETURN(model.front, LoadFrontEnd(path));
     ATTEND_ASSIGN_OR_RETURN(const auto file, SafetensorsFile::Open(path + "/model.safetensors"));
     ATTEND_RETURN_IF_ERROR(CheckTensors(model.front.header, file));
     ATTEND_ASSIGN_OR_RETURN(model.weights, LoadWeights(model.front.header, file, pool));
-    return model;
+  } else {
+    ATTEND_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(path));
+    ATTEND_ASSIGN_OR_RETURN(model.front, FrontEndOf(path, file));
+    ATTEND_ASSIGN_OR_RETURN(model.weights, LoadWeights(model.front.header, file, pool));
   }
-  ATTEND_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(path));
-  ATTEND_ASSIGN_OR_RETURN(model.front, FrontEndOf(path, file));
-  ATTEND_ASSIGN_OR_RETURN(model.weights, LoadWeights(model.front.header, file, pool));
+  if (nonfinite == NonfiniteWeights::kAllow) return model;
+  if (const auto where = model.weights.FindNonfinite()) {
+    return tl::unexpected(Error{.code = ErrorCode::kModelNonfinite,
+                                .where = path,
+                                .subject = *where,
+                                .expected = "finite weights",
+                                .found = "NaN or infinity",
+                                .hint = "--allow-nonfinite runs it all the same"});
+  }
   return model;
 }
 

@@ -14,125 +14,106 @@ namespace {
 constexpr int kRegisterRows = 6;
 constexpr int kDirectRows = 4;
 
-// c[kRows][kVectors] (+)= a[kRows][k] b[k][..]; b holds floats, one row of ldb columns an input.
+// The sums of a register tile. Always inlined: they never leave the registers.
 template <class V, int kRows, int kVectors>
-inline __attribute__((always_inline)) void FloatTile(const float* a, int64_t lda, const float* b, int64_t ldb, int64_t k, float* c, int64_t ldc,
-                                                     bool accumulate) {
-  typename V::F acc[kRows][kVectors];
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) acc[r][n] = accumulate ? V::Load(c + r * ldc + n * V::kLanes) : V::Zero();
-  }
-  for (int64_t i = 0; i < k; ++i) {
-    typename V::F column[kVectors];
-#pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) column[n] = V::Load(b + i * ldb + n * V::kLanes);
+struct TileSums {
+  typename V::F at[kRows][kVectors];
+
+  inline __attribute__((always_inline)) TileSums(const float* c, int64_t ldc, bool accumulate) {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const typename V::F x = V::Set1(a[r * lda + i]);
 #pragma GCC unroll 8
-      for (int n = 0; n < kVectors; ++n) acc[r][n] = V::Fma(x, column[n], acc[r][n]);
+      for (int n = 0; n < kVectors; ++n) at[r][n] = accumulate ? V::Load(c + r * ldc + n * V::kLanes) : V::Zero();
     }
   }
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) V::Store(c + r * ldc + n * V::kLanes, acc[r][n]);
-  }
-}
-
-// The same over bf16 pairs: b is [k/2][ldb][2], a holds floats; k even.
-template <class V, int kRows, int kVectors>
-inline __attribute__((always_inline)) void PairTile(const float* a, int64_t lda, const uint16_t* b, int64_t ldb, int64_t k, float* c, int64_t ldc,
-                                                    bool accumulate) {
-  typename V::F acc[kRows][kVectors];
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) acc[r][n] = accumulate ? V::Load(c + r * ldc + n * V::kLanes) : V::Zero();
-  }
-  for (int64_t i = 0; i < k; i += 2) {
-#pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) {
-      const uint16_t* pairs = b + i * ldb + 2 * n * V::kLanes;
-      const typename V::F even = V::EvenBf16(pairs);
-      const typename V::F odd = V::OddBf16(pairs);
-#pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) {
-        acc[r][n] = V::Fma(V::Set1(a[r * lda + i]), even, acc[r][n]);
-        acc[r][n] = V::Fma(V::Set1(a[r * lda + i + 1]), odd, acc[r][n]);
-      }
-    }
-  }
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) V::Store(c + r * ldc + n * V::kLanes, acc[r][n]);
-  }
-}
-
-// Both operands bf16, by the dot-product instruction. With kScaled the sum is one block's: it is multiplied by the block's
-// scale[column], the block's minimum times the row's input sum is added, and the result joins c.
-template <class V, int kRows, int kVectors>
-inline __attribute__((always_inline)) void DotTile(const uint16_t* a, int64_t lda, const uint16_t* b, int64_t ldb, int64_t k, float* c, int64_t ldc,
-                                                   bool accumulate) {
-  typename V::F acc[kRows][kVectors];
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) acc[r][n] = accumulate ? V::Load(c + r * ldc + n * V::kLanes) : V::Zero();
-  }
-  for (int64_t i = 0; i < k; i += 2) {
-    typename V::Pairs column[kVectors];
-#pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) column[n] = V::LoadPairs(b + i * ldb + 2 * n * V::kLanes);
+  inline __attribute__((always_inline)) void Store(float* c, int64_t ldc) const {
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const typename V::Pairs x = V::Set1Pair(a + r * lda + i);
 #pragma GCC unroll 8
-      for (int n = 0; n < kVectors; ++n) acc[r][n] = V::DotPairs(acc[r][n], x, column[n]);
+      for (int n = 0; n < kVectors; ++n) V::Store(c + r * ldc + n * V::kLanes, at[r][n]);
     }
   }
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int n = 0; n < kVectors; ++n) V::Store(c + r * ldc + n * V::kLanes, acc[r][n]);
-  }
-}
+};
 
-// One of the three tiles for a run-time number of rows. Kind::Run<kRows, kVectors>(a + r * lda, ...).
+// Kinds of operands. Run: c[kRows][kVectors] (+)= a[kRows][k] b[k][..] for one register tile; b has ldb columns an input.
+
+// Floats times floats.
 template <class V>
 struct FloatKind {
   using A = float;
   using B = float;
   static constexpr int kCells = 1;  // elements of b a column and input row
+
   template <int kRows, int kVectors>
   static void Run(const A* a, int64_t lda, const B* b, int64_t ldb, int64_t k, float* c, int64_t ldc, bool accumulate) {
-    FloatTile<V, kRows, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+    TileSums<V, kRows, kVectors> sums(c, ldc, accumulate);
+    for (int64_t i = 0; i < k; ++i) {
+      typename V::F column[kVectors];
+#pragma GCC unroll 8
+      for (int n = 0; n < kVectors; ++n) column[n] = V::Load(b + i * ldb + n * V::kLanes);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        const typename V::F x = V::Set1(a[r * lda + i]);
+#pragma GCC unroll 8
+        for (int n = 0; n < kVectors; ++n) sums.at[r][n] = V::Fma(x, column[n], sums.at[r][n]);
+      }
+    }
+    sums.Store(c, ldc);
   }
 };
+
+// Floats times bf16 pairs: b is [k/2][ldb][2]; k even.
 template <class V>
 struct PairKind {
   using A = float;
   using B = uint16_t;
   static constexpr int kCells = 2;
+
   template <int kRows, int kVectors>
   static void Run(const A* a, int64_t lda, const B* b, int64_t ldb, int64_t k, float* c, int64_t ldc, bool accumulate) {
-    PairTile<V, kRows, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+    TileSums<V, kRows, kVectors> sums(c, ldc, accumulate);
+    for (int64_t i = 0; i < k; i += 2) {
+#pragma GCC unroll 8
+      for (int n = 0; n < kVectors; ++n) {
+        const B* pairs = b + i * ldb + 2 * n * V::kLanes;
+        const typename V::F even = V::EvenBf16(pairs), odd = V::OddBf16(pairs);
+#pragma GCC unroll 8
+        for (int r = 0; r < kRows; ++r) {
+          sums.at[r][n] = V::Fma(V::Set1(a[r * lda + i]), even, sums.at[r][n]);
+          sums.at[r][n] = V::Fma(V::Set1(a[r * lda + i + 1]), odd, sums.at[r][n]);
+        }
+      }
+    }
+    sums.Store(c, ldc);
   }
 };
+
+// bf16 pairs times bf16 pairs, by the dot-product instruction; k even.
 template <class V>
 struct DotKind {
   using A = uint16_t;
   using B = uint16_t;
   static constexpr int kCells = 2;
+
   template <int kRows, int kVectors>
   static void Run(const A* a, int64_t lda, const B* b, int64_t ldb, int64_t k, float* c, int64_t ldc, bool accumulate) {
-    DotTile<V, kRows, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+    TileSums<V, kRows, kVectors> sums(c, ldc, accumulate);
+    for (int64_t i = 0; i < k; i += 2) {
+      typename V::Pairs column[kVectors];
+#pragma GCC unroll 8
+      for (int n = 0; n < kVectors; ++n) column[n] = V::LoadPairs(b + i * ldb + 2 * n * V::kLanes);
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) {
+        const typename V::Pairs x = V::Set1Pair(a + r * lda + i);
+#pragma GCC unroll 8
+        for (int n = 0; n < kVectors; ++n) sums.at[r][n] = V::DotPairs(sums.at[r][n], x, column[n]);
+      }
+    }
+    sums.Store(c, ldc);
   }
 };
 
+// Any number of rows, as full register tiles and one smaller.
 template <class Kind, int kVectors>
 void RunRows(int64_t rows, const typename Kind::A* a, int64_t lda, const typename Kind::B* b, int64_t ldb, int64_t k, float* c,
              int64_t ldc, bool accumulate) {

@@ -95,10 +95,10 @@ struct VecAvx2 {
       a = _mm256_add_epi32(a, LoadWords(data + i));
       b = _mm256_add_epi32(b, LoadWords(data + i + 32));
     }
-    a = _mm256_add_epi32(a, b);
-    const __m128i s = _mm_add_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
-    return static_cast<uint32_t>(_mm_extract_epi32(s, 0) + _mm_extract_epi32(s, 1) + _mm_extract_epi32(s, 2) +
-                                 _mm_extract_epi32(s, 3));
+    uint32_t words[8], sum = 0;  // unsigned: the sum wraps
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(words), _mm256_add_epi32(a, b));
+    for (uint32_t word : words) sum += word;
+    return sum;
   }
   // One asm block, so that the accumulators stay in registers whatever the compiler thinks.
   static double FmaLoop(int64_t steps) {

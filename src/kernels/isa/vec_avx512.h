@@ -91,7 +91,10 @@ struct VecAvx512 {
       a = _mm512_add_epi32(a, _mm512_loadu_si512(data + i));
       b = _mm512_add_epi32(b, _mm512_loadu_si512(data + i + 64));
     }
-    return static_cast<uint32_t>(_mm512_reduce_add_epi32(_mm512_add_epi32(a, b)));
+    uint32_t words[16], sum = 0;  // unsigned: the sum wraps, which the reducing intrinsic calls undefined
+    _mm512_storeu_si512(words, _mm512_add_epi32(a, b));
+    for (uint32_t word : words) sum += word;
+    return sum;
   }
   // One asm block, so that the accumulators stay in registers whatever the compiler thinks.
   static double FmaLoop(int64_t steps) {

@@ -27,6 +27,7 @@ endif()
 
 # What a module's tests need beyond the module.
 list(APPEND ATTEND_TEST_LIBS_attention attend_cache attend_formats nlohmann_json::nlohmann_json)
+list(APPEND ATTEND_TEST_LIBS_text PkgConfig::PCRE2)
 
 set(ATTEND_ALL_MODULES)
 foreach(line ${ATTEND_LAYER_LINES})

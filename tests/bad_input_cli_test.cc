@@ -1,4 +1,5 @@
-// Every bad input of `attend read` is a one-line error with a stable code and the right exit status, and nothing on stdout.
+// Every bad input of `attend read` is a one-line error with a stable code and the right exit status, and nothing on
+// stdout.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +24,9 @@ struct BadInput {
   std::string says;
 };
 
-std::string Text(const testing::Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
+std::string Text(const testing::Bytes& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
 
 std::vector<BadInput> BadInputs() {
   const std::string good = "One sentence. Another one.\n";
@@ -38,7 +41,13 @@ std::vector<BadInput> BadInputs() {
       {"utf16", "\xff\xfe\x41", model, {}, 4, "text_unsupported_format", "iconv"},
       {"invalid_utf8", "good\nbad \xff here\n", model, {}, 3, "text_not_utf8", "byte 9, line 2"},
       {"model_not_gguf", good, "hello, I am no model", {}, 3, "gguf_bad_magic", "GGUF"},
-      {"unknown_architecture", good, Text(strange.String("general.architecture", "mamba").Build()), {}, 4, "unsupported_architecture", "mamba"},
+      {"unknown_architecture",
+       good,
+       Text(strange.String("general.architecture", "mamba").Build()),
+       {},
+       4,
+       "unsupported_architecture",
+       "mamba"},
       {"unknown_isa", good, model, {"--isa", "neon"}, 2, "unknown_isa", "scalar"},
       {"no_chat_template", good, model, {}, 4, "unsupported_feature", "--chat-template"},
       {"unknown_chat_template", good, model, {"--chat-template", "jinja"}, 2, "bad_argument", "jinja"},
@@ -50,8 +59,9 @@ class ReadRefuses : public ::testing::TestWithParam<BadInput> {};
 TEST_P(ReadRefuses, WithOneLineACodeAndAnExitStatus) {
   const BadInput& bad = GetParam();
   const CliFolder home;
-  std::vector<std::string> arguments = {"read", home.Write("document.txt", bad.document), "-m", home.Write("model.gguf", bad.model),
-                                        "--ask", "What?", "-q"};
+  std::vector<std::string> arguments = {
+      "read", home.Write("document.txt", bad.document), "-m", home.Write("model.gguf", bad.model), "--ask", "What?",
+      "-q"};
   arguments.insert(arguments.end(), bad.more.begin(), bad.more.end());
   const CliResult result = home.Run(arguments);
   EXPECT_EQ(result.status, bad.status) << result.err;
@@ -120,15 +130,16 @@ TEST_F(ReadWithModel, RefusesAMemoryThatIsNoSize) {
 }
 
 TEST_F(ReadWithModel, LossyReadingCountsWhatItReplaced) {
-  const CliResult result = Read("The fee is 5 euros \xff a month.\n", {"--ask", "What is the fee?", "--lossy", "--json", "-q"});
+  const CliResult result =
+      Read("The fee is 5 euros \xff a month.\n", {"--ask", "What is the fee?", "--lossy", "--json", "-q"});
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("\"num_replaced\":1"));
 }
 
 TEST_F(ReadWithModel, WorksWithAReadOnlyCacheFolder) {
   const std::string blocked = home_.Write("not-a-folder", std::string("a file where the cache folder should be"));
-  const CliResult result = home_.Run({"read", home_.Write("document.txt", std::string("The fee is 5 euros.\n")), "-m", model_, "--ask",
-                                      "What is the fee?"},
+  const CliResult result = home_.Run({"read", home_.Write("document.txt", std::string("The fee is 5 euros.\n")), "-m",
+                                      model_, "--ask", "What is the fee?"},
                                      {{"XDG_CACHE_HOME", blocked}});
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("The fee is 5 euros."));

@@ -1,5 +1,6 @@
-// The forward pass against tests/golden/models: logits, hidden states, attention weights and greedy tokens of tiny random
-// models of the Llama family, on every instruction set this processor has, in class f32, from both config layouts.
+// The forward pass against tests/golden/models: logits, hidden states, attention weights and greedy tokens of tiny
+// random models of the Llama family, on every instruction set this processor has, in class f32, from both config
+// layouts.
 #include <cmath>
 #include <filesystem>
 
@@ -29,7 +30,8 @@ class TinyModel : public testing::TestWithParam<TinyCase> {};
 double LargestDifference(const std::vector<float>& a, const std::vector<float>& b) {
   EXPECT_EQ(a.size(), b.size());
   double largest = 0;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
   return largest;
 }
 
@@ -49,20 +51,21 @@ TEST_P(TinyModel, LogitsHiddenAndAttentionWeights) {
     for (int64_t i = 0; i < t; ++i) flat.insert(flat.end(), rows + i * stride, rows + i * stride + h.hidden_size);
     hidden.push_back(std::move(flat));
   };
-  const ForwardHooks hooks = {
-      .on_layer =
-          [&](const LayerTrace& trace) {
-            take_rows(trace.input, trace.hidden_stride);
-            for (int64_t head = 0; head < h.num_q_heads; ++head) {
-              for (int64_t i = 0; i < t; ++i) {
-                AttentionRowWeights(trace.cache, head / group, trace.q + i * trace.q_stride + head * h.head_dim, h.head_dim,
-                                    1.0f / std::sqrt(static_cast<float>(h.head_dim)), trace.lse[i * h.num_q_heads + head],
-                                    Compute::kF32, {0, i + 1}, run.transformer->kernels(),
-                                    weights.data() + ((trace.layer * h.num_q_heads + head) * t + i) * t);
-              }
-            }
-          },
-      .on_final_hidden = [&](const float* rows, int64_t stride) { take_rows(rows, stride); }};
+  const ForwardHooks hooks = {.on_layer =
+                                  [&](const LayerTrace& trace) {
+                                    take_rows(trace.input, trace.hidden_stride);
+                                    for (int64_t head = 0; head < h.num_q_heads; ++head) {
+                                      for (int64_t i = 0; i < t; ++i) {
+                                        AttentionRowWeights(
+                                            trace.cache, head / group, trace.q + i * trace.q_stride + head * h.head_dim,
+                                            h.head_dim, 1.0f / std::sqrt(static_cast<float>(h.head_dim)),
+                                            trace.lse[i * h.num_q_heads + head], Compute::kF32, {0, i + 1},
+                                            run.transformer->kernels(),
+                                            weights.data() + ((trace.layer * h.num_q_heads + head) * t + i) * t);
+                                      }
+                                    }
+                                  },
+                              .on_final_hidden = [&](const float* rows, int64_t stride) { take_rows(rows, stride); }};
   KvCache cache = run.Cache();
   const std::vector<float> logits = run.AllLogits(ids, cache, hooks);
 
@@ -70,7 +73,8 @@ TEST_P(TinyModel, LogitsHiddenAndAttentionWeights) {
   EXPECT_LE(LargestDifference(weights, golden.Get<float>(p + "attn")), 2e-5);
   ASSERT_EQ(hidden.size(), h.num_layers + 1);
   for (uint32_t layer = 0; layer <= h.num_layers; ++layer) {
-    EXPECT_LE(LargestDifference(hidden[layer], golden.Get<float>(p + "hidden." + std::to_string(layer))), 2e-4) << layer;
+    EXPECT_LE(LargestDifference(hidden[layer], golden.Get<float>(p + "hidden." + std::to_string(layer))), 2e-4)
+        << layer;
   }
   // Every row of every head and layer went through the engine.
   EXPECT_EQ(run.transformer->attention_rows(), t * h.num_q_heads * h.num_layers);
@@ -84,7 +88,8 @@ TEST_P(TinyModel, GreedyTokensWithTheCache) {
   KvCache cache = run.Cache();
   const auto logits = Prefill(*run.transformer, cache, golden.Ids(p + "input_ids"));
   ASSERT_TRUE(logits);
-  const auto out = Generate(*run.transformer, cache, *logits, {.max_tokens = 16, .stop_ids = {}, .repetition_tokens = 0});
+  const auto out =
+      Generate(*run.transformer, cache, *logits, {.max_tokens = 16, .stop_ids = {}, .repetition_tokens = 0});
   ASSERT_TRUE(out);
   EXPECT_EQ(out->ids, golden.Ids(p + "greedy_ids"));
 }
@@ -97,18 +102,21 @@ TEST_P(TinyModel, ChunkedPrefillEqualsOnePass) {
   for (int64_t chunk : {1, 3, 5, 16}) {
     const Runner run(GoldenPath(folder), isa, Compute::kF32, chunk);
     KvCache cache = run.Cache();
-    EXPECT_LE(LargestDifference(run.AllLogits(ids, cache), golden.Get<float>(std::string(prompt) + ".logits")), 2e-4) << chunk;
+    EXPECT_LE(LargestDifference(run.AllLogits(ids, cache), golden.Get<float>(std::string(prompt) + ".logits")), 2e-4)
+        << chunk;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryIsa, TinyModel, testing::ValuesIn(TinyCases()), [](const auto& param_info) {
-  return std::string(param_info.param.family) + "_" + param_info.param.prompt + "_" + std::string(NameOf(param_info.param.isa));
+  return std::string(param_info.param.family) + "_" + param_info.param.prompt + "_" +
+         std::string(NameOf(param_info.param.isa));
 });
 
 TEST(TinyModelConfig, BothLayoutsLoadToTheSameHeader) {
   for (const char* family : {"llama", "llama_9_3"}) {
     const std::string folder = GoldenPath(std::string("models/") + family);
-    const auto modern = ReadTextFile(folder + "/config.json", 1 << 20), legacy = ReadTextFile(folder + "/config.legacy.json", 1 << 20);
+    const auto modern = ReadTextFile(folder + "/config.json", 1 << 20),
+               legacy = ReadTextFile(folder + "/config.legacy.json", 1 << 20);
     ASSERT_TRUE(modern && legacy);
     const auto a = ReadModelHeader(*modern, "config.json"), b = ReadModelHeader(*legacy, "config.legacy.json");
     ASSERT_TRUE(a && b);

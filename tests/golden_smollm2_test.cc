@@ -1,4 +1,5 @@
-// The real model against tests/golden/smollm2: NLL, top-10 log-probabilities, attention weights, keys and values, greedy text.
+// The real model against tests/golden/smollm2: NLL, top-10 log-probabilities, attention weights, keys and values,
+// greedy text.
 #include <cmath>
 
 #include "model/score.h"
@@ -7,8 +8,8 @@
 namespace attend {
 namespace {
 
-#define ATTEND_NEEDS_REAL_MODEL(path)                                                       \
-  const std::string path = RealModelPath();                                                 \
+#define ATTEND_NEEDS_REAL_MODEL(path)       \
+  const std::string path = RealModelPath(); \
   if (path.empty()) GTEST_SKIP() << "the default model is not there: run tools/fetch-model"
 
 double Mean(const std::vector<float>& values, size_t begin, size_t end) {
@@ -17,7 +18,9 @@ double Mean(const std::vector<float>& values, size_t begin, size_t end) {
   return sum / static_cast<double>(end - begin);
 }
 
-Isa BestIsa() { return DetectMachine().isa; }
+Isa BestIsa() {
+  return DetectMachine().isa;
+}
 
 TEST(SmolLm2, ContractLogProbabilitiesInF32) {
   ATTEND_NEEDS_REAL_MODEL(path);
@@ -35,7 +38,8 @@ TEST(SmolLm2, ContractLogProbabilitiesInF32) {
   for (size_t t = 0; t < ids.size(); ++t) {
     const float* row = logits.data() + t * vocab;
     const double lse = run.transformer->kernels().log_sum_exp(row, static_cast<int64_t>(vocab));
-    for (size_t i = 0; i < 10; ++i) worst = std::max(worst, std::abs(row[top_ids[t * 10 + i]] - lse - top_logprobs[t * 10 + i]));
+    for (size_t i = 0; i < 10; ++i)
+      worst = std::max(worst, std::abs(row[top_ids[t * 10 + i]] - lse - top_logprobs[t * 10 + i]));
     if (t + 1 < ids.size()) total += lse - row[ids[t + 1]];
   }
   EXPECT_LE(worst, 5e-4);
@@ -43,7 +47,8 @@ TEST(SmolLm2, ContractLogProbabilitiesInF32) {
   const auto positions = golden.Ids("logits.positions");
   const auto stored = golden.Get<float>("logits");
   for (size_t i = 0; i < positions.size(); ++i) {
-    for (size_t v = 0; v < vocab; ++v) ASSERT_NEAR(logits[positions[i] * vocab + v], stored[i * vocab + v], 5e-4) << i << " " << v;
+    for (size_t v = 0; v < vocab; ++v)
+      ASSERT_NEAR(logits[positions[i] * vocab + v], stored[i * vocab + v], 5e-4) << i << " " << v;
   }
 }
 
@@ -58,26 +63,29 @@ TEST(SmolLm2, ContractAttentionWeightsKeysAndValuesInF32) {
   const int64_t t = static_cast<int64_t>(ids.size());
   double worst = 0;
   std::vector<float> row(static_cast<size_t>(t));
-  const ForwardHooks hooks = {.on_layer = [&](const LayerTrace& trace) {
-                                for (size_t pair = 0; pair < pairs.size() / 2; ++pair) {
-                                  if (pairs[2 * pair] != trace.layer) continue;
-                                  const int64_t head = pairs[2 * pair + 1];
-                                  for (int64_t i = 0; i < t; ++i) {
-                                    AttentionRowWeights(trace.cache, head / 3, trace.q + i * trace.q_stride + head * h.head_dim,
-                                                        h.head_dim, 0.125f, trace.lse[i * h.num_q_heads + head], Compute::kF32,
-                                                        {0, i + 1}, run.transformer->kernels(), row.data());
-                                    for (int64_t j = 0; j <= i; ++j) {
-                                      worst = std::max(worst, std::abs(double{row[j]} - expected[(pair * t + i) * t + j]));
-                                    }
-                                  }
-                                }
-                              },
-                              .on_final_hidden = {}};
+  const ForwardHooks hooks = {
+      .on_layer =
+          [&](const LayerTrace& trace) {
+            for (size_t pair = 0; pair < pairs.size() / 2; ++pair) {
+              if (pairs[2 * pair] != trace.layer) continue;
+              const int64_t head = pairs[2 * pair + 1];
+              for (int64_t i = 0; i < t; ++i) {
+                AttentionRowWeights(trace.cache, head / 3, trace.q + i * trace.q_stride + head * h.head_dim, h.head_dim,
+                                    0.125f, trace.lse[i * h.num_q_heads + head], Compute::kF32, {0, i + 1},
+                                    run.transformer->kernels(), row.data());
+                for (int64_t j = 0; j <= i; ++j) {
+                  worst = std::max(worst, std::abs(double{row[j]} - expected[(pair * t + i) * t + j]));
+                }
+              }
+            }
+          },
+      .on_final_hidden = {}};
   KvCache cache = run.Cache();
   run.AllLogits(ids, cache, hooks);
   EXPECT_LE(worst, 5e-5);
   for (int64_t layer : {0, 15}) {
-    const auto keys = golden.Get<float>("k." + std::to_string(layer) + ".hf"), values = golden.Get<float>("v." + std::to_string(layer));
+    const auto keys = golden.Get<float>("k." + std::to_string(layer) + ".hf"),
+               values = golden.Get<float>("v." + std::to_string(layer));
     std::vector<float> k(64), v(64);
     for (int64_t head = 0; head < 3; ++head) {
       for (int64_t token = 0; token < 4; ++token) {
@@ -100,7 +108,8 @@ TEST(SmolLm2, GreedyAnswerIsTheGoldenOneOnEveryIsaInF32) {
     const auto logits = Prefill(*run.transformer, cache, golden.Ids("greedy.prompt_ids"));
     ASSERT_TRUE(logits);
     const int64_t count = kSanitized ? 4 : 32;
-    const auto out = Generate(*run.transformer, cache, *logits, {.max_tokens = count, .stop_ids = {}, .repetition_tokens = 0});
+    const auto out =
+        Generate(*run.transformer, cache, *logits, {.max_tokens = count, .stop_ids = {}, .repetition_tokens = 0});
     ASSERT_TRUE(out);
     std::vector<uint32_t> expected = golden.Ids("greedy.ids");
     expected.resize(static_cast<size_t>(count));
@@ -149,7 +158,8 @@ TEST_P(SmolLm2Long, NllOfTheFirst7500TokensOfTheGpl) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Classes, SmolLm2Long, testing::Values(LongCase{Compute::kBf16, 1e-3}, LongCase{Compute::kF32, 5e-5}),
+INSTANTIATE_TEST_SUITE_P(Classes, SmolLm2Long,
+                         testing::Values(LongCase{Compute::kBf16, 1e-3}, LongCase{Compute::kF32, 5e-5}),
                          [](const auto& param_info) { return std::string(NameOf(param_info.param.compute)); });
 
 }  // namespace

@@ -18,7 +18,9 @@
 
 namespace attend {
 
-inline std::string GoldenPath(const std::string& relative) { return std::string(ATTEND_SOURCE_DIR) + "/tests/golden/" + relative; }
+inline std::string GoldenPath(const std::string& relative) {
+  return std::string(ATTEND_SOURCE_DIR) + "/tests/golden/" + relative;
+}
 
 // The sanitizers make kernels about 50 times slower: long texts are left to the release build.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -49,7 +51,9 @@ class GoldenFile {
 
 // The default model where tools/fetch-model puts it, or ATTEND_TEST_MODEL; empty when it is not there.
 inline std::string RealModelPath() {
-  const auto value = [](const char* name) { return std::string(std::getenv(name) != nullptr ? std::getenv(name) : ""); };
+  const auto value = [](const char* name) {
+    return std::string(std::getenv(name) != nullptr ? std::getenv(name) : "");
+  };
   if (!value("ATTEND_TEST_MODEL").empty()) return value("ATTEND_TEST_MODEL");
   const std::string cache = value("XDG_CACHE_HOME").empty() ? value("HOME") + "/.cache" : value("XDG_CACHE_HOME");
   const std::string path = cache + "/attend/models/SmolLM2-135M-Instruct.Q4_1.gguf";
@@ -62,7 +66,8 @@ struct Runner {
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<Transformer> transformer;
 
-  Runner(const std::string& path, Isa isa, Compute compute, int64_t max_tokens = 128) : pool(std::make_unique<ThreadPool>(2)) {
+  Runner(const std::string& path, Isa isa, Compute compute, int64_t max_tokens = 128)
+      : pool(std::make_unique<ThreadPool>(2)) {
     auto loaded = LoadModel(path, *pool);
     EXPECT_TRUE(loaded) << (loaded ? "" : Describe(loaded.error()));
     model = std::move(*loaded);
@@ -82,13 +87,14 @@ struct Runner {
     std::vector<float> logits;
     for (size_t begin = 0; begin < ids.size(); begin += static_cast<size_t>(transformer->max_tokens())) {
       const size_t size = std::min(ids.size() - begin, static_cast<size_t>(transformer->max_tokens()));
-      auto done = transformer->Forward({ids.data() + begin, size}, cache, Logits::kAll,
-                                       [&](int64_t, int64_t rows, const float* row, int64_t stride) {
-                                         for (int64_t r = 0; r < rows; ++r) {
-                                           logits.insert(logits.end(), row + r * stride, row + r * stride + vocab);
-                                         }
-                                       },
-                                       hooks);
+      auto done = transformer->Forward(
+          {ids.data() + begin, size}, cache, Logits::kAll,
+          [&](int64_t, int64_t rows, const float* row, int64_t stride) {
+            for (int64_t r = 0; r < rows; ++r) {
+              logits.insert(logits.end(), row + r * stride, row + r * stride + vocab);
+            }
+          },
+          hooks);
       EXPECT_TRUE(done) << (done ? "" : Describe(done.error()));
     }
     return logits;

@@ -10,9 +10,9 @@
 namespace attend {
 namespace {
 
+using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using nlohmann::json;
 
 // Trained on 1,024 tokens: room for the question that plan assumes.
 std::string TinyModel(const CliFolder& home) {
@@ -26,8 +26,8 @@ json PlanOf(const CliFolder& home, const std::string& model, std::vector<std::st
   return json::parse(result.out, nullptr, false);
 }
 
-#define ATTEND_NEEDS_REAL_MODEL(path)                                                       \
-  const std::string path = RealModelPath();                                                 \
+#define ATTEND_NEEDS_REAL_MODEL(path)       \
+  const std::string path = RealModelPath(); \
   if (path.empty()) GTEST_SKIP() << "the default model is not there: run tools/fetch-model"
 
 TEST(PlanCommand, OnePassOfTheRealModel) {
@@ -63,7 +63,8 @@ TEST(PlanCommand, AbsurdLengthsAndMemories) {
   for (const char* tokens : {"1", "1000000", "1000000000000000"}) {
     for (const char* memory : {"0", "1GiB", "8000000TiB"}) {
       const CliResult result = home.Run({"plan", "-m", model, "--tokens", tokens, "--memory", memory, "--explain"});
-      EXPECT_TRUE(result.status == 0 || result.status == 1) << tokens << " " << memory << " " << result.status << result.err;
+      EXPECT_TRUE(result.status == 0 || result.status == 1)
+          << tokens << " " << memory << " " << result.status << result.err;
       EXPECT_THAT(result.out, Not(HasSubstr("nan")));
     }
   }
@@ -107,12 +108,14 @@ TEST(PlanCommand, SpeedsAreMeasuredOnceAndAReadOnlyCacheCostsTimeOnly) {
   EXPECT_EQ(file.at("schema"), "attend.calibration");
   ASSERT_EQ(file.at("entries").size(), 1u);
   EXPECT_GT(file.at("entries").at(0).at("linear_flops_per_s"), 0);
-  EXPECT_EQ(PlanOf(home, model, {"--tokens", "9"}, 0).at("times"), PlanOf(home, model, {"--tokens", "9"}, 0).at("times"));
+  EXPECT_EQ(PlanOf(home, model, {"--tokens", "9"}, 0).at("times"),
+            PlanOf(home, model, {"--tokens", "9"}, 0).at("times"));
 
   home.Write(".cache/attend/calibration.json", std::string("{ damaged"));
   EXPECT_EQ(home.Run({"plan", "-m", model, "--tokens", "9", "--memory", "1GiB"}).status, 0);
   home.Write("file", std::string("not a folder"));
-  const CliResult unwritable = home.Run({"plan", "-m", model, "--tokens", "9", "--memory", "1GiB"}, {{"XDG_CACHE_HOME", home.Path("file")}});
+  const CliResult unwritable =
+      home.Run({"plan", "-m", model, "--tokens", "9", "--memory", "1GiB"}, {{"XDG_CACHE_HOME", home.Path("file")}});
   EXPECT_EQ(unwritable.status, 0);
   EXPECT_THAT(unwritable.err, HasSubstr("not kept"));
 }

@@ -55,9 +55,11 @@ TEST(PlanTruth, TheWorkspaceIsEnough) {
         const Runner run(path, isa, compute, 512);
         KvCache cache = run.Cache();
         std::vector<uint32_t> ids(65);
-        ASSERT_TRUE(run.transformer->Forward(ids, cache, Logits::kNone, [](int64_t, int64_t, const float*, int64_t) {}));
+        ASSERT_TRUE(
+            run.transformer->Forward(ids, cache, Logits::kNone, [](int64_t, int64_t, const float*, int64_t) {}));
         const bool bf16_copy = run.transformer->kernels().has_bf16_dot && compute == Compute::kBf16;
-        EXPECT_LE(run.transformer->workspace_bytes(), WorkspaceBytes(run.model.front.header, 512, bf16_copy, 2)) << path;
+        EXPECT_LE(run.transformer->workspace_bytes(), WorkspaceBytes(run.model.front.header, 512, bf16_copy, 2))
+            << path;
       }
     }
   }
@@ -70,13 +72,15 @@ TEST(PlanTruth, WorkIsWhatTheBenchCounts) {
     const ModelFootprint footprint = MakeFootprint(front->header, {});
     EXPECT_EQ(PrefillLinearFlops(footprint, 1000, true) + PrefillAttentionFlops(front->header, 24, 1000),
               PromptFlops(front->header, 1000, 24));
-    EXPECT_EQ(static_cast<double>(KvBytesPerToken(front->header, DType::kBf16)), CacheBytesPerToken(front->header, DType::kBf16));
+    EXPECT_EQ(static_cast<double>(KvBytesPerToken(front->header, DType::kBf16)),
+              CacheBytesPerToken(front->header, DType::kBf16));
   }
 }
 
 RC_GTEST_PROP(PlanTruth, AMatrixPacksToItsFormula, ()) {
   static ThreadPool pool(1);
-  const DType dtype = *rc::gen::element(DType::kF32, DType::kF16, DType::kBf16, DType::kQ4_0, DType::kQ4_1, DType::kQ8_0);
+  const DType dtype =
+      *rc::gen::element(DType::kF32, DType::kF16, DType::kBf16, DType::kQ4_0, DType::kQ4_1, DType::kQ8_0);
   const DTypeInfo info = InfoOf(dtype);
   const int64_t outputs = *rc::gen::inRange<int64_t>(1, 200);
   const int64_t blocks = *rc::gen::inRange<int64_t>(1, info.block_values == 1 ? 200 : 6);
@@ -84,8 +88,10 @@ RC_GTEST_PROP(PlanTruth, AMatrixPacksToItsFormula, ()) {
   const int64_t inputs = blocks * info.block_values;
   const auto packed = PackedMatrix::Pack(dtype, bytes, outputs, inputs, {}, "matrix", pool);
   RC_ASSERT(packed.has_value());
-  RC_ASSERT(packed->size_bytes() == PackedMatrixBytes(dtype, static_cast<uint64_t>(outputs), static_cast<uint64_t>(inputs)));
-  RC_ASSERT(packed->size_bytes() == PackedMatrix::PackedBytes(dtype, static_cast<uint64_t>(outputs), static_cast<uint64_t>(inputs)));
+  RC_ASSERT(packed->size_bytes() ==
+            PackedMatrixBytes(dtype, static_cast<uint64_t>(outputs), static_cast<uint64_t>(inputs)));
+  RC_ASSERT(packed->size_bytes() ==
+            PackedMatrix::PackedBytes(dtype, static_cast<uint64_t>(outputs), static_cast<uint64_t>(inputs)));
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 
 namespace attend::cli {
 
-std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header, const CalibrationOptions& options) {
-  const CalibrationKey key{engine.machine.cpu_name, std::string(NameOf(engine.machine.isa)), engine.pool->num_threads(), engine.compute, header};
+std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header,
+                                          const CalibrationOptions& options) {
+  const CalibrationKey key{engine.machine.cpu_name, std::string(NameOf(engine.machine.isa)), engine.pool->num_threads(),
+                           engine.compute, header};
   const std::string path = CalibrationPath();
   if (!options.remeasure) {
     if (auto found = FindCalibration(path, key)) return found;

@@ -15,6 +15,7 @@ struct CalibrationOptions {
 };
 
 // Nothing when it could not be measured: the plan then has no times.
-std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header, const CalibrationOptions& options);
+std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header,
+                                          const CalibrationOptions& options);
 
 }  // namespace attend::cli

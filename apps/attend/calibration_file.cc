@@ -35,8 +35,9 @@ Json KeyJson(const CalibrationKey& key) {
           {"isa", key.isa},
           {"threads", key.threads},
           {"compute", NameOf(key.compute)},
-          {"model", fmt::format("{} layers, hidden {}, mlp {}, heads {}/{} of {}/{}, vocab {}", m.num_layers, m.hidden_size,
-                                m.intermediate_size, m.num_q_heads, m.num_kv_heads, m.head_dim, m.v_head_dim, m.vocab_size)}};
+          {"model",
+           fmt::format("{} layers, hidden {}, mlp {}, heads {}/{} of {}/{}, vocab {}", m.num_layers, m.hidden_size,
+                       m.intermediate_size, m.num_q_heads, m.num_kv_heads, m.head_dim, m.v_head_dim, m.vocab_size)}};
 }
 
 // The file's entries; none when it is absent, damaged or of another version.
@@ -44,9 +45,11 @@ Json ReadEntries(const std::string& path) {
   const auto text = ReadTextFile(path, kFileLimitBytes);
   if (!text) return Json::array();
   const auto json = ParseJson(*text, path);
-  if (!json || !json->is_object() || json->value("schema", nlohmann::json()) != "attend.calibration") return Json::array();
+  if (!json || !json->is_object() || json->value("schema", nlohmann::json()) != "attend.calibration")
+    return Json::array();
   const auto entries = json->find("entries");
-  if (json->value("version", nlohmann::json()) != 1 || entries == json->end() || !entries->is_array()) return Json::array();
+  if (json->value("version", nlohmann::json()) != 1 || entries == json->end() || !entries->is_array())
+    return Json::array();
   return *entries;
 }
 

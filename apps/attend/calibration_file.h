@@ -1,6 +1,6 @@
-// Measured speeds kept between runs: ${XDG_CACHE_HOME:-~/.cache}/attend/calibration.json, one entry a processor, instruction
-// set, thread count, numerics class, model and program version. A folder that cannot be read or written costs a new
-// measurement, never the command.
+// Measured speeds kept between runs: ${XDG_CACHE_HOME:-~/.cache}/attend/calibration.json, one entry a processor,
+// instruction set, thread count, numerics class, model and program version. A folder that cannot be read or written
+// costs a new measurement, never the command.
 #pragma once
 
 #include <optional>

@@ -25,10 +25,16 @@ Outcome Registry::Run() const {
 
 void AddEngineOptions(CLI::App* command, EngineOptions& o) {
   command->add_option("-m,--model", o.model, "Model: a name (see attend models) or a path")->envname("ATTEND_MODEL");
-  command->add_option("-t,--threads", o.threads, "Threads; 0 = all cores this process may use")->envname("ATTEND_THREADS")->check(CLI::Range(0, 1024));
-  command->add_option("--isa", o.isa, "Instruction set: scalar, avx2, avx512, avx512_bf16 (default: the best here)")->envname("ATTEND_ISA");
-  command->add_option("--compute", o.compute, "Numerics class: f32 or bf16")->check(CLI::IsMember({"f32", "bf16"}))->capture_default_str();
-  command->add_option("--kv", o.kv, "Cache format: f32 or bf16 (default: as --compute)")->check(CLI::IsMember({"f32", "bf16"}));
+  command->add_option("-t,--threads", o.threads, "Threads; 0 = all cores this process may use")
+      ->envname("ATTEND_THREADS")
+      ->check(CLI::Range(0, 1024));
+  command->add_option("--isa", o.isa, "Instruction set: scalar, avx2, avx512, avx512_bf16 (default: the best here)")
+      ->envname("ATTEND_ISA");
+  command->add_option("--compute", o.compute, "Numerics class: f32 or bf16")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
+  command->add_option("--kv", o.kv, "Cache format: f32 or bf16 (default: as --compute)")
+      ->check(CLI::IsMember({"f32", "bf16"}));
   command->add_flag("--allow-nonfinite", o.allow_nonfinite, "Run a model whose weights hold NaN or infinity");
 }
 
@@ -52,7 +58,9 @@ Result<Engine> MakeEngine(const EngineOptions& options) {
   return engine;
 }
 
-Result<std::string> FindModel(const EngineOptions& options) { return ResolveModel(options.model, ModelPlacesFromEnvironment()); }
+Result<std::string> FindModel(const EngineOptions& options) {
+  return ResolveModel(options.model, ModelPlacesFromEnvironment());
+}
 
 Result<LoadedModel> LoadModelFor(const EngineOptions& options, const std::string& path, Engine& engine) {
   return LoadModel(path, *engine.pool, options.allow_nonfinite ? NonfiniteWeights::kAllow : NonfiniteWeights::kRefuse);
@@ -60,8 +68,9 @@ Result<LoadedModel> LoadModelFor(const EngineOptions& options, const std::string
 
 Result<uint64_t> ParseBytes(const std::string& text, const char* flag) {
   static constexpr std::pair<std::string_view, double> kUnits[] = {
-      {"", 1}, {"B", 1}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}, {"KB", 1e3}, {"kB", 1e3},
-      {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"K", 0x1p10}, {"M", 0x1p20}, {"G", 0x1p30}, {"T", 0x1p40}};
+      {"", 1},         {"B", 1},      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
+      {"TiB", 0x1p40}, {"KB", 1e3},   {"kB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+      {"TB", 1e12},    {"K", 0x1p10}, {"M", 0x1p20},   {"G", 0x1p30},   {"T", 0x1p40}};
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   std::string_view unit = std::string_view(text).substr(static_cast<size_t>(end - text.c_str()));

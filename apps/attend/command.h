@@ -1,5 +1,5 @@
-// What every subcommand file shares: how it is registered, the options that mean the same everywhere, and the engine that
-// those options choose.
+// What every subcommand file shares: how it is registered, the options that mean the same everywhere, and the engine
+// that those options choose.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -45,12 +45,12 @@ class Registry {
 
 // Options with one meaning in every command (docs/reference/cli.md).
 struct EngineOptions {
-  std::string model;            // -m: a name or a path; empty: the default model
-  int threads = 0;              // -t: 0 = all cores allowed
-  std::string isa;              // --isa: empty = the best the processor has
-  std::string compute = "bf16"; // --compute f32|bf16
-  std::string kv;               // --kv f32|bf16; empty = as --compute
-  bool allow_nonfinite = false; // --allow-nonfinite: run weights with NaN or infinity
+  std::string model;             // -m: a name or a path; empty: the default model
+  int threads = 0;               // -t: 0 = all cores allowed
+  std::string isa;               // --isa: empty = the best the processor has
+  std::string compute = "bf16";  // --compute f32|bf16
+  std::string kv;                // --kv f32|bf16; empty = as --compute
+  bool allow_nonfinite = false;  // --allow-nonfinite: run weights with NaN or infinity
 };
 void AddEngineOptions(CLI::App* command, EngineOptions& options);
 

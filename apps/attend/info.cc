@@ -42,8 +42,10 @@ Outcome RunInfo(const InfoOptions& options) {
   fmt::print("cpu               {}\n", EscapeForTerminal(m.cpu_name));
   fmt::print("instruction sets  {}   (* in use, --isa chooses)\n", isas);
   fmt::print("threads           {} of {} cores\n", engine.pool->num_threads(), m.num_cores);
-  fmt::print("caches            L1d {}, L2 {}, L3 {}\n", FormatBytes(m.l1d_bytes), FormatBytes(m.l2_bytes), FormatBytes(m.l3_bytes));
-  fmt::print("memory            {}, {} available\n", FormatBytes(m.memory_bytes), FormatBytes(m.available_memory_bytes));
+  fmt::print("caches            L1d {}, L2 {}, L3 {}\n", FormatBytes(m.l1d_bytes), FormatBytes(m.l2_bytes),
+             FormatBytes(m.l3_bytes));
+  fmt::print("memory            {}, {} available\n", FormatBytes(m.memory_bytes),
+             FormatBytes(m.available_memory_bytes));
   fmt::print("numerics          compute {}, cache {}\n", NameOf(engine.compute), NameOf(engine.kv_dtype));
   return 0;
 }
@@ -52,7 +54,8 @@ Outcome RunInfo(const InfoOptions& options) {
 
 void AddInfo(Registry& registry) {
   auto options = std::make_shared<InfoOptions>();
-  CLI::App* command = registry.Add("info", "Show the machine, its instruction sets and what is used", "  attend info\n  attend info --isa avx2 --json");
+  CLI::App* command = registry.Add("info", "Show the machine, its instruction sets and what is used",
+                                   "  attend info\n  attend info --isa avx2 --json");
   AddEngineOptions(command, options->engine);
   AddOutputOptions(command, options->output);
   registry.OnRun(command, [options] { return RunInfo(*options); });

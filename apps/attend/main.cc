@@ -17,13 +17,15 @@ int Fail(const attend::Error& error) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);
-  CLI::App app{"Reads long documents with a transformer on this machine: plans first, reads in one pass where it fits, shows "
-               "where it looked."};
+  CLI::App app{
+      "Reads long documents with a transformer on this machine: plans first, reads in one pass where it fits, shows "
+      "where it looked."};
   app.name("attend");
   app.set_version_flag("--version", std::string("attend ") + attend::cli::kVersion);
   app.require_subcommand(1);
-  app.footer("Examples:\n  attend plan contract.txt\n  attend read contract.txt --ask \"When are invoices due?\"\n"
-             "Each command explains itself: attend read --help");
+  app.footer(
+      "Examples:\n  attend plan contract.txt\n  attend read contract.txt --ask \"When are invoices due?\"\n"
+      "Each command explains itself: attend read --help");
 
   attend::cli::Registry registry(app);
   attend::cli::AddPlan(registry);

@@ -44,17 +44,23 @@ Result<Reserve> ParseReserve(const std::string& text) {
 
 void AddPlanOptions(CLI::App* command, PlanOptions& o) {
   const CLI::Range count(int64_t{0}, kMaxPlanTokens);
-  command->add_option("-n,--answer-tokens", o.answer_tokens, "Most tokens of an answer")->check(count)->capture_default_str();
-  command->add_option("-c,--context", o.context_tokens, "Context in tokens; 0 = what the model was trained on")->check(count);
+  command->add_option("-n,--answer-tokens", o.answer_tokens, "Most tokens of an answer")
+      ->check(count)
+      ->capture_default_str();
+  command->add_option("-c,--context", o.context_tokens, "Context in tokens; 0 = what the model was trained on")
+      ->check(count);
   command->add_option("--memory", o.memory, "Memory that may be used, such as 2GiB (default: what is available)");
   command->add_option("--reserve", o.reserve, "Part of it to leave free, bytes or percent (default: 10%)");
   command->add_option("--time", o.time_limit_s, "Most seconds it may take; 0 = no limit")->check(CLI::Range(0.0, 1e12));
-  command->add_option("--max-pieces", o.max_pieces, "Most pieces to cut the document into; 1 = one pass or nothing, 0 = any")->check(count);
+  command
+      ->add_option("--max-pieces", o.max_pieces,
+                   "Most pieces to cut the document into; 1 = one pass or nothing, 0 = any")
+      ->check(count);
   command->add_option("--piece-tokens", o.piece_tokens, "Fixed size of a piece in tokens; 0 = chosen")->check(count);
 }
 
-Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options, int64_t document_tokens,
-                     int64_t question_tokens, const Calibration* calibration) {
+Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options,
+                     int64_t document_tokens, int64_t question_tokens, const Calibration* calibration) {
   PlanRequest request;
   ATTEND_ASSIGN_OR_RETURN(request.footprint, FootprintOf(front));
   ATTEND_ASSIGN_OR_RETURN(request.reserve, ParseReserve(options.reserve));

@@ -1,5 +1,5 @@
-// How a command comes to a plan: the options that decide it, and the model's file read for its tensors. `plan` prints what
-// `read` carries out: both call this.
+// How a command comes to a plan: the options that decide it, and the model's file read for its tensors. `plan` prints
+// what `read` carries out: both call this.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ void AddPlanOptions(CLI::App* command, PlanOptions& options);
 
 // `question_tokens`: chat template and question. `calibration` may be null: then there are no times.
 // Errors: usage, bad_argument, and those of the model's file.
-Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options, int64_t document_tokens,
-                     int64_t question_tokens, const Calibration* calibration);
+Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options,
+                     int64_t document_tokens, int64_t question_tokens, const Calibration* calibration);
 
 }  // namespace attend::cli

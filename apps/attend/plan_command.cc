@@ -25,7 +25,8 @@ struct PlanCommandOptions {
 
 Result<int64_t> DocumentTokens(const PlanCommandOptions& options, const ModelFrontEnd& front) {
   if (options.document.empty() == (options.tokens == 0)) {
-    return tl::unexpected(UsageError("attend plan", "a document or --tokens", options.document.empty() ? "neither" : "both"));
+    return tl::unexpected(
+        UsageError("attend plan", "a document or --tokens", options.document.empty() ? "neither" : "both"));
   }
   if (options.tokens > 0) return options.tokens;
   ATTEND_ASSIGN_OR_RETURN(const Tokenizer* const tokenizer, TokenizerOf(front));
@@ -54,11 +55,13 @@ Outcome RunPlan(const PlanCommandOptions& options) {
 
 void AddPlan(Registry& registry) {
   auto options = std::make_shared<PlanCommandOptions>();
-  CLI::App* command = registry.Add("plan", "Decide before anything is loaded: one pass, pieces or refused, with memory and time",
-                                   "  attend plan contract.txt\n  attend plan --tokens 7500 --memory 2GiB\n"
-                                   "  attend plan contract.txt --time 60 --explain");
+  CLI::App* command =
+      registry.Add("plan", "Decide before anything is loaded: one pass, pieces or refused, with memory and time",
+                   "  attend plan contract.txt\n  attend plan --tokens 7500 --memory 2GiB\n"
+                   "  attend plan contract.txt --time 60 --explain");
   command->add_option("document", options->document, "UTF-8 text file, or - for standard input");
-  command->add_option("--tokens", options->tokens, "Plan for this many tokens instead of a document")->check(CLI::Range(int64_t{1}, kMaxPlanTokens));
+  command->add_option("--tokens", options->tokens, "Plan for this many tokens instead of a document")
+      ->check(CLI::Range(int64_t{1}, kMaxPlanTokens));
   command->add_flag("--explain", options->explain, "Show every number with its formula and inputs");
   command->add_flag("--calibrate", options->calibrate, "Measure this machine's speeds again");
   command->add_flag("--lossy", options->load.lossy, "Replace ill-formed UTF-8 instead of refusing the document");

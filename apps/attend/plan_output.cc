@@ -17,14 +17,19 @@ constexpr double kExactWhole = 0x1p53;  // doubles below hold every whole number
 
 std::string VerdictText(const Plan& p) {
   switch (p.verdict) {
-    case Verdict::kOnePass: return "Fits in one pass";
-    case Verdict::kPieces: return fmt::format("Fits in {} pieces of {} tokens", Grouped(p.num_pieces), Grouped(p.piece_tokens));
-    case Verdict::kRefused: return "Does not fit";
+    case Verdict::kOnePass:
+      return "Fits in one pass";
+    case Verdict::kPieces:
+      return fmt::format("Fits in {} pieces of {} tokens", Grouped(p.num_pieces), Grouped(p.piece_tokens));
+    case Verdict::kRefused:
+      return "Does not fit";
   }
   return {};
 }
 
-std::string Between(const Estimate& seconds) { return fmt::format("{} to {}", SecondsText(seconds.low), SecondsText(seconds.high)); }
+std::string Between(const Estimate& seconds) {
+  return fmt::format("{} to {}", SecondsText(seconds.low), SecondsText(seconds.high));
+}
 
 // The share of `limit`, at most all of it: "######..........................".
 std::string Bar(uint64_t bytes, uint64_t limit) {
@@ -51,16 +56,19 @@ std::string MemoryRows(const Plan& p) {
 std::string TimeRows(const Plan& p) {
   if (!p.times) return "time          not calibrated: no times\n";
   const PlanTimes& t = *p.times;
-  return fmt::format("time          {} expected, {}\n  prefill     {:>9}  {:.0f} tokens/s\n  answer      {:>9}  {:.1f} tokens/s at token {}\n",
-                     Bold(SecondsText(t.total_s.expected)), Between(t.total_s), SecondsText(t.prefill_s.expected),
-                     t.prefill_tokens_per_s.expected, SecondsText(t.decode_s.expected), t.decode_tokens_per_s.expected,
-                     Grouped(p.decode_depth_tokens));
+  return fmt::format(
+      "time          {} expected, {}\n  prefill     {:>9}  {:.0f} tokens/s\n  answer      {:>9}  {:.1f} tokens/s at "
+      "token {}\n",
+      Bold(SecondsText(t.total_s.expected)), Between(t.total_s), SecondsText(t.prefill_s.expected),
+      t.prefill_tokens_per_s.expected, SecondsText(t.decode_s.expected), t.decode_tokens_per_s.expected,
+      Grouped(p.decode_depth_tokens));
 }
 
 std::string ChangeRows(const Plan& p) {
   if (p.changes.empty()) return {};
   std::string rows = p.verdict == Verdict::kRefused ? "what would fit\n" : "what would give one pass\n";
-  for (const Change& c : p.changes) rows += fmt::format("  {}{}: {}\n", c.what, c.inside_reserve ? " (inside the reserve)" : "", c.price);
+  for (const Change& c : p.changes)
+    rows += fmt::format("  {}{}: {}\n", c.what, c.inside_reserve ? " (inside the reserve)" : "", c.price);
   return rows;
 }
 
@@ -68,16 +76,21 @@ std::string FormulaRows(const Plan& p) {
   std::string rows = "formulas\n";
   for (const Formula& f : p.formulas) {
     rows += fmt::format("  {} = {} {}\n    {}\n    {}\n", f.name,
-                        f.result < kExactWhole && f.unit != "s" ? Grouped(static_cast<int64_t>(f.result)) : fmt::format("{:.4g}", f.result),
+                        f.result < kExactWhole && f.unit != "s" ? Grouped(static_cast<int64_t>(f.result))
+                                                                : fmt::format("{:.4g}", f.result),
                         f.unit, f.formula, EscapeForTerminal(f.inputs));
   }
   return rows;
 }
 
-Json EstimateJson(const Estimate& e) { return {{"low", e.low}, {"expected", e.expected}, {"high", e.high}}; }
+Json EstimateJson(const Estimate& e) {
+  return {{"low", e.low}, {"expected", e.expected}, {"high", e.high}};
+}
 
 // A whole number where a double holds it exactly.
-Json WholeJson(double value) { return value < kExactWhole ? Json(static_cast<int64_t>(value)) : Json(value); }
+Json WholeJson(double value) {
+  return value < kExactWhole ? Json(static_cast<int64_t>(value)) : Json(value);
+}
 
 Json TimesJson(const Plan& p) {
   if (!p.times) return nullptr;
@@ -89,15 +102,19 @@ Json TimesJson(const Plan& p) {
 }
 
 Json MemoryJson(const PlanMemory& m) {
-  return {{"weights_bytes", m.weights_bytes}, {"kv_bytes", m.kv_bytes},       {"workspace_bytes", m.workspace_bytes},
-          {"process_bytes", m.process_bytes}, {"total_bytes", m.total_bytes}, {"limit_bytes", m.limit_bytes},
+  return {{"weights_bytes", m.weights_bytes}, {"kv_bytes", m.kv_bytes},        {"workspace_bytes", m.workspace_bytes},
+          {"process_bytes", m.process_bytes}, {"total_bytes", m.total_bytes},  {"limit_bytes", m.limit_bytes},
           {"reserve_bytes", m.reserve_bytes}, {"usable_bytes", m.usable_bytes}};
 }
 
 Json ChangesJson(const Plan& p) {
   Json changes = Json::array();
   for (const Change& c : p.changes) {
-    changes.push_back({{"what", c.what}, {"price", c.price}, {"gives", NameOf(c.gives)}, {"num_pieces", c.num_pieces}, {"inside_reserve", c.inside_reserve}});
+    changes.push_back({{"what", c.what},
+                       {"price", c.price},
+                       {"gives", NameOf(c.gives)},
+                       {"num_pieces", c.num_pieces},
+                       {"inside_reserve", c.inside_reserve}});
   }
   return changes;
 }
@@ -106,7 +123,8 @@ Json FormulasJson(const Plan& p) {
   Json formulas = Json::array();
   for (const Formula& f : p.formulas) {
     const Json result = f.unit == "s" ? Json(f.result) : WholeJson(f.result);
-    formulas.push_back({{"name", f.name}, {"formula", f.formula}, {"inputs", f.inputs}, {"result", result}, {"unit", f.unit}});
+    formulas.push_back(
+        {{"name", f.name}, {"formula", f.formula}, {"inputs", f.inputs}, {"result", result}, {"unit", f.unit}});
   }
   return formulas;
 }
@@ -115,18 +133,21 @@ Json FormulasJson(const Plan& p) {
 
 std::string PlanSummary(const Plan& p) {
   std::string text = fmt::format("{}. {}", VerdictText(p), p.reason);
-  if (p.times) text += fmt::format(" About {} ({}).", SecondsText(p.times->total_s.expected), Between(p.times->total_s));
+  if (p.times)
+    text += fmt::format(" About {} ({}).", SecondsText(p.times->total_s.expected), Between(p.times->total_s));
   return text + "\n";
 }
 
 std::string PlanTable(const Plan& p, const ModelHeader& model, bool explain) {
   std::string text = fmt::format("{}\n{}\n\n", Bold(VerdictText(p)), p.reason);
-  text += fmt::format("model         {}, trained on {} tokens\n", model.name.empty() ? model.architecture : EscapeForTerminal(model.name),
-                      Grouped(p.trained_tokens));
+  text +=
+      fmt::format("model         {}, trained on {} tokens\n",
+                  model.name.empty() ? model.architecture : EscapeForTerminal(model.name), Grouped(p.trained_tokens));
   text += fmt::format("document      {} tokens; {} in one pass\n", Grouped(p.document_tokens),
                       p.fits_tokens > 0 ? "up to " + Grouped(p.fits_tokens) + " fit" : "none fit");
   text += fmt::format("memory        {} of {} usable ({} less a reserve of {})\n", FormatBytes(p.memory.total_bytes),
-                      FormatBytes(p.memory.usable_bytes), FormatBytes(p.memory.limit_bytes), FormatBytes(p.memory.reserve_bytes));
+                      FormatBytes(p.memory.usable_bytes), FormatBytes(p.memory.limit_bytes),
+                      FormatBytes(p.memory.reserve_bytes));
   text += MemoryRows(p);
   if (p.verdict != Verdict::kRefused || p.limit == Limit::kTime) text += TimeRows(p);
   text += ChangeRows(p);

@@ -16,7 +16,9 @@ namespace attend::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 struct ReadOptions {
   std::string document;
@@ -34,16 +36,19 @@ constexpr double kWriteFromParameters = 1e9;
 
 double ParameterCount(const ModelHeader& h) {
   const double attention = double{1.0} * h.hidden_size * h.head_dim * (2.0 * h.num_q_heads + 2.0 * h.num_kv_heads);
-  return h.num_layers * (attention + 3.0 * h.hidden_size * h.intermediate_size) + double{1.0} * h.vocab_size * h.hidden_size;
+  return h.num_layers * (attention + 3.0 * h.hidden_size * h.intermediate_size) +
+         double{1.0} * h.vocab_size * h.hidden_size;
 }
 
 AnswerMode ModeOf(const ReadOptions& options, const ModelHeader& header) {
-  if (options.answer.empty()) return ParameterCount(header) < kWriteFromParameters ? AnswerMode::kQuote : AnswerMode::kWrite;
+  if (options.answer.empty())
+    return ParameterCount(header) < kWriteFromParameters ? AnswerMode::kQuote : AnswerMode::kWrite;
   return options.answer == "quote" ? AnswerMode::kQuote : AnswerMode::kWrite;
 }
 
 Error Refusal(const Plan& plan, const std::string& document) {
-  Error error{.code = plan.limit == Limit::kContext || plan.limit == Limit::kMaxPieces ? ErrorCode::kContextExceeded : ErrorCode::kDoesNotFit,
+  Error error{.code = plan.limit == Limit::kContext || plan.limit == Limit::kMaxPieces ? ErrorCode::kContextExceeded
+                                                                                       : ErrorCode::kDoesNotFit,
               .where = document,
               .subject = "plan",
               .expected = "a reading within the limits",
@@ -69,20 +74,22 @@ struct Prepared {
   Plan plan;
 };
 
-// Tokens of template and longest question. Errors: question_too_long when these and the answer leave no room for a document.
+// Tokens of template and longest question. Errors: question_too_long when these and the answer leave no room for a
+// document.
 Result<int64_t> QuestionTokens(const ReadOptions& options, const Prepared& p) {
   const int64_t context = options.plan.context_tokens > 0 ? options.plan.context_tokens : p.front.header.max_seq_len;
   int64_t longest = 0;
   for (const std::string& question : options.questions) {
     const int64_t tokens = static_cast<int64_t>(p.prompt.before().size() + p.prompt.After(question).size());
     if (tokens + options.plan.answer_tokens >= context) {
-      return tl::unexpected(Error{.code = ErrorCode::kQuestionTooLong,
-                                  .where = "--ask",
-                                  .subject = question.substr(0, 40) + "...",
-                                  .expected = fmt::format("question and answer below the context of {} tokens", context),
-                                  .found = fmt::format("{} and {}", tokens, options.plan.answer_tokens),
-                                  .hint = "ask in fewer words",
-                                  .byte_offset = std::nullopt});
+      return tl::unexpected(
+          Error{.code = ErrorCode::kQuestionTooLong,
+                .where = "--ask",
+                .subject = question.substr(0, 40) + "...",
+                .expected = fmt::format("question and answer below the context of {} tokens", context),
+                .found = fmt::format("{} and {}", tokens, options.plan.answer_tokens),
+                .hint = "ask in fewer words",
+                .byte_offset = std::nullopt});
     }
     longest = std::max(longest, tokens);
   }
@@ -93,7 +100,8 @@ Result<Plan> Decide(const ReadOptions& options, const Engine& engine, const Prep
   ATTEND_ASSIGN_OR_RETURN(const int64_t question_tokens, QuestionTokens(options, p));
   const bool show = !options.output.quiet && !options.output.json;
   const auto calibration = CalibrationFor(engine, p.front.header, {.remeasure = false, .quiet = !show});
-  return PlanFor(p.front, engine, options.plan, p.text.num_tokens(), question_tokens, calibration ? &*calibration : nullptr);
+  return PlanFor(p.front, engine, options.plan, p.text.num_tokens(), question_tokens,
+                 calibration ? &*calibration : nullptr);
 }
 
 Result<void> Prepare(const ReadOptions& options, const Engine& engine, Prepared& p) {
@@ -124,7 +132,8 @@ Outcome RunRead(const ReadOptions& options) {
   const auto load_begin = Clock::now();
   ATTEND_ASSIGN_OR_RETURN(const LoadedModel model, LoadModelFor(options.engine, p.front.path, engine));
   const ModelHeader& header = model.front.header;
-  ATTEND_ASSIGN_OR_RETURN(Transformer transformer, Transformer::Make(header, model.weights, *engine.kernels, *engine.pool, engine.compute));
+  ATTEND_ASSIGN_OR_RETURN(Transformer transformer,
+                          Transformer::Make(header, model.weights, *engine.kernels, *engine.pool, engine.compute));
   ReadMeasurements measured;
   measured.load_seconds = SecondsSince(load_begin);
 
@@ -137,26 +146,35 @@ Outcome RunRead(const ReadOptions& options) {
   const bool progress = show && !options.output.no_progress;
   std::optional<Progress> reading(std::in_place, "reading", "tokens", p.text.num_tokens(), progress);
   std::optional<Progress> evidence;
-  const ReadingHooks hooks = {.on_read =
-                                  [&](int64_t done) {
-                                    reading->Update(done);
-                                    return !Interrupted();
-                                  },
-                              .on_text = {},
-                              .on_question = [&](size_t) { reading.emplace("reading", "tokens", p.text.num_tokens(), progress); },
-                              .on_evidence =
-                                  [&](int64_t done, int64_t total) {
-                                    if (!evidence) evidence.emplace("finding evidence", "tokens", total, progress);
-                                    evidence->Update(done);
-                                  }};
-  ATTEND_ASSIGN_OR_RETURN(const Reading result, ReadDocument(p.text, request, transformer, *engine.pool, *p.front.tokenizer, p.prompt, hooks));
+  const ReadingHooks hooks = {
+      .on_read =
+          [&](int64_t done) {
+            reading->Update(done);
+            return !Interrupted();
+          },
+      .on_text = {},
+      .on_question = [&](size_t) { reading.emplace("reading", "tokens", p.text.num_tokens(), progress); },
+      .on_evidence =
+          [&](int64_t done, int64_t total) {
+            if (!evidence) evidence.emplace("finding evidence", "tokens", total, progress);
+            evidence->Update(done);
+          }};
+  ATTEND_ASSIGN_OR_RETURN(const Reading result, ReadDocument(p.text, request, transformer, *engine.pool,
+                                                             *p.front.tokenizer, p.prompt, hooks));
   reading.reset();
   evidence.reset();
   measured.memory_bytes = PeakResidentBytes() - std::min(idle_bytes, PeakResidentBytes());
   measured.total_seconds = SecondsSince(begin);
 
-  const ReadReport report{&p.text, &request, &result, &p.plan, &header, p.front.path, std::string(NameOf(engine.machine.isa)),
-                          std::string(NameOf(engine.compute)), measured};
+  const ReadReport report{&p.text,
+                          &request,
+                          &result,
+                          &p.plan,
+                          &header,
+                          p.front.path,
+                          std::string(NameOf(engine.machine.isa)),
+                          std::string(NameOf(engine.compute)),
+                          measured};
   if (options.output.json) {
     fmt::print("{}\n", ReadJson(report).dump());
   } else {
@@ -169,15 +187,22 @@ Outcome RunRead(const ReadOptions& options) {
 
 void AddRead(Registry& registry) {
   auto options = std::make_shared<ReadOptions>();
-  CLI::App* command = registry.Add("read", "Read a document and answer questions about it, with quotes and where it looked",
-                                   "  attend read contract.txt --ask \"When are invoices due?\"\n"
-                                   "  attend read contract.txt --ask \"Who are the parties?\" --ask \"What ends the agreement?\" --json\n"
-                                   "  cat notes.txt | attend read - --ask \"What was decided?\" --answer write -n 200");
+  CLI::App* command = registry.Add(
+      "read", "Read a document and answer questions about it, with quotes and where it looked",
+      "  attend read contract.txt --ask \"When are invoices due?\"\n"
+      "  attend read contract.txt --ask \"Who are the parties?\" --ask \"What ends the agreement?\" --json\n"
+      "  cat notes.txt | attend read - --ask \"What was decided?\" --answer write -n 200");
   command->add_option("document", options->document, "UTF-8 text file, or - for standard input")->required();
-  command->add_option("--ask", options->questions, "A question (repeatable: all share one reading)")->required()->take_all();
-  command->add_option("--answer", options->answer, "quote: sentences of the document, verbatim; write: the model's own words (default: quote below 1B parameters)")
+  command->add_option("--ask", options->questions, "A question (repeatable: all share one reading)")
+      ->required()
+      ->take_all();
+  command
+      ->add_option("--answer", options->answer,
+                   "quote: sentences of the document, verbatim; write: the model's own words (default: quote below 1B "
+                   "parameters)")
       ->check(CLI::IsMember({"quote", "write"}));
-  command->add_option("--chat-template", options->chat_template, "Use this template instead of the model's own: chatml");
+  command->add_option("--chat-template", options->chat_template,
+                      "Use this template instead of the model's own: chatml");
   command->add_flag("--lossy", options->load.lossy, "Replace ill-formed UTF-8 instead of refusing the document");
   AddEngineOptions(command, options->engine);
   AddPlanOptions(command, options->plan);

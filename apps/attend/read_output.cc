@@ -19,7 +19,8 @@ Lines LinesOf(const PreparedDocument& d, ByteRange range) {
 }
 
 std::string LinesText(Lines lines) {
-  return lines.first == lines.last ? fmt::format("line {}", lines.first) : fmt::format("lines {}-{}", lines.first, lines.last);
+  return lines.first == lines.last ? fmt::format("line {}", lines.first)
+                                   : fmt::format("lines {}-{}", lines.first, lines.last);
 }
 
 // The words of a range on one line.
@@ -43,20 +44,23 @@ std::string QuoteText(const PreparedDocument& d, const Answer& answer) {
   if (answer.quote.quotes.empty()) return "  Nothing in the document answers this.\n";
   std::string out;
   for (const Quote& quote : answer.quote.quotes) {
-    out += fmt::format("  {}: \"{}\"\n", LinesText(LinesOf(d, quote.range)), OneLine(TextOf(d.document->text, quote.range)));
+    out += fmt::format("  {}: \"{}\"\n", LinesText(LinesOf(d, quote.range)),
+                       OneLine(TextOf(d.document->text, quote.range)));
   }
   return out;
 }
 
 std::string WrittenText(const PreparedDocument& d, const ReadReport& report, const Answer& answer) {
-  std::string out = fmt::format("  {}\n  {}", Dim("The model's own words, not checked against the document:"), OneLine(answer.text));
+  std::string out =
+      fmt::format("  {}\n  {}", Dim("The model's own words, not checked against the document:"), OneLine(answer.text));
   if (answer.finish != FinishReason::kStop) out += fmt::format(" [ended: {}]", NameOf(answer.finish));
   out += "\n";
   if (answer.piece_answers.size() < 2) return out;
   out += "  Combined from:\n";
   for (const PieceAnswer& part : answer.piece_answers) {
     const ByteRange bytes = d.BytesOf(report.reading->pieces[part.piece].planned);
-    out += fmt::format("    piece {} ({}): {}\n", part.piece + 1, LinesText(LinesOf(d, bytes)), Shortened(OneLine(part.text), 200));
+    out += fmt::format("    piece {} ({}): {}\n", part.piece + 1, LinesText(LinesOf(d, bytes)),
+                       Shortened(OneLine(part.text), 200));
   }
   return out;
 }
@@ -64,7 +68,8 @@ std::string WrittenText(const PreparedDocument& d, const ReadReport& report, con
 std::string LookedAtText(const PreparedDocument& d, const Answer& answer) {
   if (answer.looked_at.empty() || answer.looked_at.front().share <= 0) return "";
   std::string out = Dim(answer.looked_at_by_question ? "  The question's tokens looked most at (sink tokens left out):"
-                                                     : "  The answer's tokens looked most at (sink tokens left out):") + "\n";
+                                                     : "  The answer's tokens looked most at (sink tokens left out):") +
+                    "\n";
   for (const AttendedPassage& passage : answer.looked_at) {
     const ByteRange range = d.parts.sentences[passage.sentence].range;
     out += fmt::format("    {:>4.1f} %  {}: {}\n", 100 * passage.share, LinesText(LinesOf(d, range)),
@@ -80,7 +85,8 @@ std::string CoverageText(const ReadReport& report) {
     return fmt::format("Read all {} tokens ({} lines) in {}.\n", d.num_tokens(), d.lines.num_lines(),
                        r.pieces.size() == 1 ? "one pass" : fmt::format("{} pieces", r.pieces.size()));
   }
-  std::string out = fmt::format("Stopped: read {} of {} tokens. The answers rest on these only:", r.read_tokens, d.num_tokens());
+  std::string out =
+      fmt::format("Stopped: read {} of {} tokens. The answers rest on these only:", r.read_tokens, d.num_tokens());
   for (const PieceReport& piece : r.pieces) {
     if (piece.read_tokens == 0) continue;
     out += " " + LinesText(LinesOf(d, d.BytesOf({piece.planned.begin, piece.planned.begin + piece.read_tokens})));
@@ -91,14 +97,17 @@ std::string CoverageText(const ReadReport& report) {
 std::string FiguresText(const ReadReport& report) {
   const Reading& r = *report.reading;
   const Plan& plan = *report.plan;
-  std::string out = fmt::format("Prefill {} ({:.0f} tokens/s", FormatSeconds(r.prefill_seconds), static_cast<double>(r.read_tokens) / std::max(r.prefill_seconds, 1e-9));
+  std::string out = fmt::format("Prefill {} ({:.0f} tokens/s", FormatSeconds(r.prefill_seconds),
+                                static_cast<double>(r.read_tokens) / std::max(r.prefill_seconds, 1e-9));
   if (plan.times) out += fmt::format(", planned {}", FormatSeconds(plan.times->prefill_s.expected));
-  out += fmt::format("), memory {} (planned {}), {} in all.\n", FormatBytes(report.measured.memory_bytes), FormatBytes(plan.memory.total_bytes),
-                     FormatSeconds(report.measured.total_seconds));
+  out += fmt::format("), memory {} (planned {}), {} in all.\n", FormatBytes(report.measured.memory_bytes),
+                     FormatBytes(plan.memory.total_bytes), FormatSeconds(report.measured.total_seconds));
   return out;
 }
 
-Json LinesJson(Lines lines) { return Json::array({lines.first, lines.last}); }
+Json LinesJson(Lines lines) {
+  return Json::array({lines.first, lines.last});
+}
 
 Json PassagesJson(const PreparedDocument& d, const Evidence& evidence, const std::vector<Passage>& passages) {
   Json list = Json::array();
@@ -120,8 +129,10 @@ Json AnswerJson(const ReadReport& report, const Answer& answer, const std::vecto
     json["nothing"] = answer.quote.quotes.empty();
     json["quotes"] = Json::array();
     for (const Quote& quote : answer.quote.quotes) {
-      json["quotes"].push_back({{"lines", LinesJson(LinesOf(d, quote.range))}, {"bytes", {quote.range.begin, quote.range.end}},
-                                {"text", TextOf(d.document->text, quote.range)}, {"score", quote.score}});
+      json["quotes"].push_back({{"lines", LinesJson(LinesOf(d, quote.range))},
+                                {"bytes", {quote.range.begin, quote.range.end}},
+                                {"text", TextOf(d.document->text, quote.range)},
+                                {"score", quote.score}});
     }
     json["passages"] = PassagesJson(d, answer.quote.evidence, passages);
   } else {
@@ -131,14 +142,18 @@ Json AnswerJson(const ReadReport& report, const Answer& answer, const std::vecto
     json["completion_tokens"] = answer.num_tokens;
     json["pieces"] = Json::array();
     for (const PieceAnswer& part : answer.piece_answers) {
-      json["pieces"].push_back({{"piece", part.piece}, {"text", part.text}, {"finish_reason", NameOf(part.finish)}, {"tokens", part.num_tokens}});
+      json["pieces"].push_back({{"piece", part.piece},
+                                {"text", part.text},
+                                {"finish_reason", NameOf(part.finish)},
+                                {"tokens", part.num_tokens}});
     }
   }
   json["looked_at_by"] = answer.looked_at_by_question ? "question" : "answer";
   json["looked_at"] = Json::array();
   for (const AttendedPassage& passage : answer.looked_at) {
     const ByteRange range = d.parts.sentences[passage.sentence].range;
-    json["looked_at"].push_back({{"lines", LinesJson(LinesOf(d, range))}, {"share", passage.share}, {"text", TextOf(d.document->text, range)}});
+    json["looked_at"].push_back(
+        {{"lines", LinesJson(LinesOf(d, range))}, {"share", passage.share}, {"text", TextOf(d.document->text, range)}});
   }
   return json;
 }
@@ -164,34 +179,39 @@ Json ReadJson(const ReadReport& report) {
   const std::vector<Passage> passages = SplitPassages(d.document->text, d.encoding, d.parts);
   Json pieces = Json::array(), answers = Json::array();
   for (const PieceReport& piece : r.pieces) {
-    pieces.push_back({{"tokens", {piece.planned.begin, piece.planned.end}}, {"lines", LinesJson(LinesOf(d, d.BytesOf(piece.planned)))},
-                      {"read_tokens", piece.read_tokens}, {"seconds", piece.seconds}});
+    pieces.push_back({{"tokens", {piece.planned.begin, piece.planned.end}},
+                      {"lines", LinesJson(LinesOf(d, d.BytesOf(piece.planned)))},
+                      {"read_tokens", piece.read_tokens},
+                      {"seconds", piece.seconds}});
   }
   for (const Answer& answer : r.answers) answers.push_back(AnswerJson(report, answer, passages));
-  const auto predicted = [&](auto member) { return report.plan->times ? Json(((*report.plan->times).*member).expected) : Json(); };
-  return {{"schema", "attend.read"},
-          {"version", 1},
-          {"document", d.document->name},
-          {"model", report.model_path},
-          {"isa", report.isa},
-          {"compute", report.compute},
-          {"document_tokens", d.num_tokens()},
-          {"read_tokens", r.read_tokens},
-          {"complete", r.read_tokens == d.num_tokens()},
-          {"num_replaced", d.document->num_replaced},
-          {"plan", PlanJson(*report.plan, *report.model, false)},
-          {"pieces", pieces},
-          {"answers", answers},
-          {"timings",
-           {{"load_s", report.measured.load_seconds},
-            {"prefill_s", r.prefill_seconds},
-            {"prefill_tokens_per_s", static_cast<double>(r.read_tokens) / std::max(r.prefill_seconds, 1e-9)},
-            {"decode_s", r.generate_seconds},
-            {"decode_tokens", r.generated_tokens},
-            {"total_s", report.measured.total_seconds}}},
-          {"predicted_and_measured",
-           {{"memory_bytes", {{"predicted", report.plan->memory.total_bytes}, {"measured", report.measured.memory_bytes}}},
-            {"prefill_s", {{"predicted", predicted(&PlanTimes::prefill_s)}, {"measured", r.prefill_seconds}}}}}};
+  const auto predicted = [&](auto member) {
+    return report.plan->times ? Json(((*report.plan->times).*member).expected) : Json();
+  };
+  return {
+      {"schema", "attend.read"},
+      {"version", 1},
+      {"document", d.document->name},
+      {"model", report.model_path},
+      {"isa", report.isa},
+      {"compute", report.compute},
+      {"document_tokens", d.num_tokens()},
+      {"read_tokens", r.read_tokens},
+      {"complete", r.read_tokens == d.num_tokens()},
+      {"num_replaced", d.document->num_replaced},
+      {"plan", PlanJson(*report.plan, *report.model, false)},
+      {"pieces", pieces},
+      {"answers", answers},
+      {"timings",
+       {{"load_s", report.measured.load_seconds},
+        {"prefill_s", r.prefill_seconds},
+        {"prefill_tokens_per_s", static_cast<double>(r.read_tokens) / std::max(r.prefill_seconds, 1e-9)},
+        {"decode_s", r.generate_seconds},
+        {"decode_tokens", r.generated_tokens},
+        {"total_s", report.measured.total_seconds}}},
+      {"predicted_and_measured",
+       {{"memory_bytes", {{"predicted", report.plan->memory.total_bytes}, {"measured", report.measured.memory_bytes}}},
+        {"prefill_s", {{"predicted", predicted(&PlanTimes::prefill_s)}, {"measured", r.prefill_seconds}}}}}};
 }
 
 }  // namespace attend::cli

@@ -38,7 +38,8 @@ std::vector<Block> BlocksOf(const std::vector<float>& nll) {
   for (size_t first = 0; first < nll.size() + 1; first += kBlockTokens) {
     const size_t begin = std::max<size_t>(first, 1) - 1, end = std::min(nll.size(), first + kBlockTokens - 1);
     if (begin >= end) continue;
-    const double sum = std::accumulate(nll.begin() + static_cast<std::ptrdiff_t>(begin), nll.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+    const double sum = std::accumulate(nll.begin() + static_cast<std::ptrdiff_t>(begin),
+                                       nll.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
     blocks.push_back({first, end - begin, sum / static_cast<double>(end - begin)});
   }
   return blocks;
@@ -54,19 +55,28 @@ Result<void> CheckLength(int64_t num_tokens, const ModelHeader& header, const st
                               .hint = fmt::format("-n {} scores the first tokens only", header.max_seq_len)});
 }
 
-void Print(const ScoreOptions& options, const std::vector<float>& nll, const Engine& engine, double seconds, size_t num_tokens) {
+void Print(const ScoreOptions& options, const std::vector<float>& nll, const Engine& engine, double seconds,
+           size_t num_tokens) {
   const double total = std::accumulate(nll.begin(), nll.end(), 0.0);
   const double mean = total / static_cast<double>(nll.size());
   const std::vector<Block> blocks = BlocksOf(nll);
   if (options.output.json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (const Block& b : blocks) list.push_back({{"first_target", b.first_target}, {"num_predictions", b.num_predictions}, {"mean_nll", b.mean_nll}});
-    nlohmann::ordered_json json = {{"schema", "attend.score"},   {"version", 1},
-                                   {"document", options.document}, {"num_tokens", num_tokens},
-                                   {"num_predictions", nll.size()}, {"total_nll", total},
-                                   {"mean_nll", mean},           {"perplexity", std::exp(mean)},
-                                   {"blocks", list},             {"seconds", seconds},
-                                   {"isa", NameOf(engine.machine.isa)}, {"compute", NameOf(engine.compute)},
+    for (const Block& b : blocks)
+      list.push_back(
+          {{"first_target", b.first_target}, {"num_predictions", b.num_predictions}, {"mean_nll", b.mean_nll}});
+    nlohmann::ordered_json json = {{"schema", "attend.score"},
+                                   {"version", 1},
+                                   {"document", options.document},
+                                   {"num_tokens", num_tokens},
+                                   {"num_predictions", nll.size()},
+                                   {"total_nll", total},
+                                   {"mean_nll", mean},
+                                   {"perplexity", std::exp(mean)},
+                                   {"blocks", list},
+                                   {"seconds", seconds},
+                                   {"isa", NameOf(engine.machine.isa)},
+                                   {"compute", NameOf(engine.compute)},
                                    {"kv_dtype", NameOf(engine.kv_dtype)}};
     if (options.per_token) json["nll"] = nll;
     fmt::print("{}\n", json.dump());
@@ -74,7 +84,9 @@ void Print(const ScoreOptions& options, const std::vector<float>& nll, const Eng
   }
   fmt::print("{} tokens, {} predictions\n", num_tokens, nll.size());
   fmt::print("NLL  total {:.4f} nats, mean {:.6f} a token, perplexity {:.4f}\n", total, mean, std::exp(mean));
-  for (const Block& b : blocks) fmt::print("  targets {:>6} to {:>6}  mean NLL {:.4f}\n", b.first_target, b.first_target + kBlockTokens - 1, b.mean_nll);
+  for (const Block& b : blocks)
+    fmt::print("  targets {:>6} to {:>6}  mean NLL {:.4f}\n", b.first_target, b.first_target + kBlockTokens - 1,
+               b.mean_nll);
   if (options.per_token) {
     for (size_t i = 0; i < nll.size(); ++i) fmt::print("{:>7}  {:.5f}\n", i + 1, nll[i]);
   }
@@ -91,9 +103,11 @@ Outcome RunScore(const ScoreOptions& options) {
   const ModelHeader& header = model.front.header;
   ATTEND_RETURN_IF_ERROR(CheckLength(static_cast<int64_t>(ids.size()), header, document.name));
 
-  ATTEND_ASSIGN_OR_RETURN(Transformer transformer, Transformer::Make(header, model.weights, *engine.kernels, *engine.pool, engine.compute));
+  ATTEND_ASSIGN_OR_RETURN(Transformer transformer,
+                          Transformer::Make(header, model.weights, *engine.kernels, *engine.pool, engine.compute));
   ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(header, engine.kv_dtype)));
-  Progress progress("scoring", "tokens", static_cast<int64_t>(ids.size()), !options.output.quiet && !options.output.no_progress);
+  Progress progress("scoring", "tokens", static_cast<int64_t>(ids.size()),
+                    !options.output.quiet && !options.output.no_progress);
   const auto begin = std::chrono::steady_clock::now();
   ATTEND_ASSIGN_OR_RETURN(const std::vector<float> nll, ScoreTokens(transformer, cache, ids, {}, [&](int64_t done) {
                             progress.Update(done);
@@ -108,8 +122,9 @@ Outcome RunScore(const ScoreOptions& options) {
 
 void AddScore(Registry& registry) {
   auto options = std::make_shared<ScoreOptions>();
-  CLI::App* command = registry.Add("score", "Negative log-likelihood of a document: total, per token, per block of 512",
-                                   "  attend score contract.txt\n  attend score contract.txt -n 4096 --compute f32 --json");
+  CLI::App* command =
+      registry.Add("score", "Negative log-likelihood of a document: total, per token, per block of 512",
+                   "  attend score contract.txt\n  attend score contract.txt -n 4096 --compute f32 --json");
   command->add_option("document", options->document, "UTF-8 text file, or - for standard input")->required();
   command->add_option("-n,--tokens", options->limit, "Score the first N tokens only")->check(CLI::PositiveNumber);
   command->add_flag("--per-token", options->per_token, "Print every token's NLL");

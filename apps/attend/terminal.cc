@@ -29,20 +29,33 @@ std::string MinutesText(double seconds) {
 
 }  // namespace
 
-bool StdoutIsTerminal() { return isatty(STDOUT_FILENO) != 0; }
-bool StderrIsTerminal() { return isatty(STDERR_FILENO) != 0; }
+bool StdoutIsTerminal() {
+  return isatty(STDOUT_FILENO) != 0;
+}
+bool StderrIsTerminal() {
+  return isatty(STDERR_FILENO) != 0;
+}
 
 bool UseColour() {
   const char* no_colour = std::getenv("NO_COLOR");
   return StdoutIsTerminal() && (no_colour == nullptr || no_colour[0] == '\0');
 }
 
-std::string Bold(std::string_view text) { return Styled(text, "1"); }
-std::string Dim(std::string_view text) { return Styled(text, "2"); }
+std::string Bold(std::string_view text) {
+  return Styled(text, "1");
+}
+std::string Dim(std::string_view text) {
+  return Styled(text, "2");
+}
 
 Progress::Progress(std::string phase, std::string unit, int64_t total, bool enabled)
-    : phase_(std::move(phase)), unit_(std::move(unit)), total_(total), enabled_(enabled), bar_(StderrIsTerminal()),
-      begin_(Clock::now()), last_shown_(begin_) {}
+    : phase_(std::move(phase)),
+      unit_(std::move(unit)),
+      total_(total),
+      enabled_(enabled),
+      bar_(StderrIsTerminal()),
+      begin_(Clock::now()),
+      last_shown_(begin_) {}
 
 Progress::~Progress() {
   if (shown_ && bar_) std::fputs("\n", stderr);
@@ -51,10 +64,12 @@ Progress::~Progress() {
 std::string Progress::Line(int64_t done, double seconds) const {
   const double rate = static_cast<double>(done) / std::max(seconds, 1e-9);
   const double left = rate > 0 ? static_cast<double>(total_ - done) / rate : 0;
-  std::string line = fmt::format("{} {}/{} {}  {:.0f} {}/s  {} left", phase_, done, total_, unit_, rate, unit_, MinutesText(left));
+  std::string line =
+      fmt::format("{} {}/{} {}  {:.0f} {}/s  {} left", phase_, done, total_, unit_, rate, unit_, MinutesText(left));
   if (bar_) {
     const int64_t filled = total_ > 0 ? 24 * done / total_ : 24;
-    line = fmt::format("[{}{}] {}", std::string(static_cast<size_t>(filled), '#'), std::string(static_cast<size_t>(24 - filled), '.'), line);
+    line = fmt::format("[{}{}] {}", std::string(static_cast<size_t>(filled), '#'),
+                       std::string(static_cast<size_t>(24 - filled), '.'), line);
   }
   return line;
 }
@@ -77,6 +92,8 @@ void CatchInterrupt() {
   sigaction(SIGINT, &action, nullptr);
 }
 
-bool Interrupted() { return interrupted.load(); }
+bool Interrupted() {
+  return interrupted.load();
+}
 
 }  // namespace attend::cli

@@ -1,5 +1,5 @@
-// Where output goes and how it may look: stdout carries the result, stderr everything else. Colour only on a terminal and
-// without NO_COLOR; a progress bar only on a terminal, plain lines every 10 s when piped.
+// Where output goes and how it may look: stdout carries the result, stderr everything else. Colour only on a terminal
+// and without NO_COLOR; a progress bar only on a terminal, plain lines every 10 s when piped.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,8 @@ class Progress {
   bool shown_ = false;
 };
 
-// First Ctrl-C: Interrupted() turns true and work stops at the next step, keeping what is done. Second: the program ends.
+// First Ctrl-C: Interrupted() turns true and work stops at the next step, keeping what is done. Second: the program
+// ends.
 void CatchInterrupt();
 bool Interrupted();
 

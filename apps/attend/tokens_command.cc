@@ -29,14 +29,10 @@ Outcome RunTokens(const TokensOptions& options) {
   const Encoding encoding = tokenizer->EncodeWithOffsets(document.text);
   const LineIndex lines(document.text);
   if (options.output.json) {
-    nlohmann::ordered_json json = {{"schema", "attend.tokens"},
-                                   {"version", 1},
-                                   {"document", document.name},
-                                   {"model", path},
-                                   {"num_tokens", encoding.ids.size()},
-                                   {"num_bytes", document.text.size()},
-                                   {"num_lines", lines.num_lines()},
-                                   {"num_replaced", document.num_replaced}};
+    nlohmann::ordered_json json = {{"schema", "attend.tokens"},         {"version", 1},
+                                   {"document", document.name},         {"model", path},
+                                   {"num_tokens", encoding.ids.size()}, {"num_bytes", document.text.size()},
+                                   {"num_lines", lines.num_lines()},    {"num_replaced", document.num_replaced}};
     if (options.ids) {
       json["ids"] = encoding.ids;
       json["offsets"] = encoding.offsets;
@@ -59,10 +55,12 @@ Outcome RunTokens(const TokensOptions& options) {
 
 void AddTokens(Registry& registry) {
   auto options = std::make_shared<TokensOptions>();
-  CLI::App* command = registry.Add("tokens", "Count a document's tokens, or list them with their ids and text",
-                                   "  attend tokens contract.txt\n  attend tokens contract.txt --ids\n  cat a.txt | attend tokens - --json");
+  CLI::App* command = registry.Add(
+      "tokens", "Count a document's tokens, or list them with their ids and text",
+      "  attend tokens contract.txt\n  attend tokens contract.txt --ids\n  cat a.txt | attend tokens - --json");
   command->add_option("document", options->document, "UTF-8 text file, or - for standard input")->required();
-  command->add_option("-m,--model", options->model, "Model: a name (see attend models) or a path")->envname("ATTEND_MODEL");
+  command->add_option("-m,--model", options->model, "Model: a name (see attend models) or a path")
+      ->envname("ATTEND_MODEL");
   command->add_flag("--ids", options->ids, "List every token: index, id, line, text");
   command->add_flag("--lossy", options->load.lossy, "Replace ill-formed UTF-8 instead of refusing the document");
   AddOutputOptions(command, options->output);

@@ -26,7 +26,9 @@ struct AttentionProblem {
   ReferenceShape ShapeOf(const Sequence& s) const {
     return {num_q_heads, num_kv_heads, head_dim, v_head_dim, s.q_len, s.kv_len};
   }
-  double ScaleUsed() const { return scale != 0 ? double{scale} : double{1.0f / std::sqrt(static_cast<float>(head_dim))}; }
+  double ScaleUsed() const {
+    return scale != 0 ? double{scale} : double{1.0f / std::sqrt(static_cast<float>(head_dim))};
+  }
   VisibleFn VisibleOf(const Sequence& s) const {
     if (mask.kind == MaskKind::kNone) return AllVisible();
     return CausalVisible(s.q_len, s.kv_len, mask.window_left + 1);
@@ -105,11 +107,12 @@ inline RunResult RunOver(const AttentionProblem& p, std::span<const KvCache> cac
                                           {.mask = p.mask, .softmax_scale = p.scale, .compute = options.compute});
   EXPECT_TRUE(schedule) << (schedule ? "" : Describe(schedule.error()));
   const int64_t tokens = static_cast<int64_t>(q.size()) / q_stride;
-  std::vector<float> out(static_cast<size_t>(tokens * out_stride), -7.0f), lse(static_cast<size_t>(tokens * p.num_q_heads), -7.0f);
+  std::vector<float> out(static_cast<size_t>(tokens * out_stride), -7.0f),
+      lse(static_cast<size_t>(tokens * p.num_q_heads), -7.0f);
   ThreadPool pool(options.threads);
   AttentionWorkspace workspace;
-  const auto counters =
-      RunAttention(*schedule, {q.data(), q_stride}, views, {out.data(), out_stride, lse.data()}, table, pool, workspace);
+  const auto counters = RunAttention(*schedule, {q.data(), q_stride}, views, {out.data(), out_stride, lse.data()},
+                                     table, pool, workspace);
   EXPECT_TRUE(counters) << (counters ? "" : Describe(counters.error()));
   RunResult result;
   result.counters = *counters;

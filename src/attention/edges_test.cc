@@ -1,5 +1,5 @@
-// Rows that see nothing, NaN and infinity, stale cache, very long uniform attention: the ways attention kernels are known to
-// fail (shared/facts: pitfalls 1, 2, 4, 7, 8, 26).
+// Rows that see nothing, NaN and infinity, stale cache, very long uniform attention: the ways attention kernels are
+// known to fail (shared/facts: pitfalls 1, 2, 4, 7, 8, 26).
 #include "attention/attention_test_util.h"
 
 namespace attend {
@@ -11,17 +11,21 @@ ATTEND_FOR_EVERY_TABLE(EdgesTest);
 constexpr RunOptions kClasses[] = {kExact, kBf16Class, {Compute::kF32, DType::kBf16, 1}};
 
 // Against another run of the same class and cache, and against the exact result.
-double ToleranceOf(const RunOptions& options) { return options.compute == Compute::kF32 ? 1e-5 : 2e-2; }
-double ExactToleranceOf(const RunOptions& options) { return options.cache == DType::kF32 ? 1e-5 : 2e-2; }
+double ToleranceOf(const RunOptions& options) {
+  return options.compute == Compute::kF32 ? 1e-5 : 2e-2;
+}
+double ExactToleranceOf(const RunOptions& options) {
+  return options.cache == DType::kF32 ? 1e-5 : 2e-2;
+}
 
 TEST_P(EdgesTest, RowsThatSeeNothingAreZeroWithLseMinusInfinity) {
   for (const RunOptions& options : kClasses) {
     for (const Mask& mask : {Mask::Causal(), Mask::CausalWindow(3)}) {
       AttentionProblem p{.num_q_heads = 4, .num_kv_heads = 2, .head_dim = 24, .v_head_dim = 8, .mask = mask};
-      p.AddRandomSequence(40, 25, 1);   // the first 15 rows see nothing
-      p.AddRandomSequence(130, 3, 2);   // whole units of rows see nothing
-      p.AddRandomSequence(7, 0, 3);     // no key at all
-      p.AddRandomSequence(0, 5, 4);     // no query
+      p.AddRandomSequence(40, 25, 1);  // the first 15 rows see nothing
+      p.AddRandomSequence(130, 3, 2);  // whole units of rows see nothing
+      p.AddRandomSequence(7, 0, 3);    // no key at all
+      p.AddRandomSequence(0, 5, 4);    // no query
       const RunResult got = RunProblem(p, table(), options);
       for (size_t i = 0; i < 4; ++i) {
         const Sequence& s = p.sequences[i];
@@ -57,7 +61,8 @@ TEST_P(EdgesTest, WindowLongerThanTheKeysAndWindowOfOne) {
 // The window leaves whole tiles before it unseen: garbage there, even NaN, must not be felt.
 TEST_P(EdgesTest, KeysBeforeTheWindowAreNeverFelt) {
   for (const RunOptions& options : kClasses) {
-    AttentionProblem p{.num_q_heads = 2, .num_kv_heads = 1, .head_dim = 16, .v_head_dim = 16, .mask = Mask::CausalWindow(20)};
+    AttentionProblem p{
+        .num_q_heads = 2, .num_kv_heads = 1, .head_dim = 16, .v_head_dim = 16, .mask = Mask::CausalWindow(20)};
     p.AddRandomSequence(9, 300, 6);
     const RunResult clean = RunProblem(p, table(), options);
     Sequence& s = p.sequences[0];
@@ -69,7 +74,8 @@ TEST_P(EdgesTest, KeysBeforeTheWindowAreNeverFelt) {
 }
 
 // NaN at one key (of K or V) or query: exactly the rows that see it have it, and of V only the column.
-void ExpectNanExactly(const AttentionProblem& p, const RunResult& clean, const RunResult& got, const RunOptions& options,
+void ExpectNanExactly(const AttentionProblem& p, const RunResult& clean, const RunResult& got,
+                      const RunOptions& options,
                       const std::function<bool(int64_t query, int64_t head, int64_t column)>& poisoned, bool in_lse) {
   const Sequence& s = p.sequences[0];
   for (int64_t row = 0; row < s.q_len * p.num_q_heads; ++row) {
@@ -78,7 +84,8 @@ void ExpectNanExactly(const AttentionProblem& p, const RunResult& clean, const R
     ASSERT_EQ(std::isnan(got.lse[0][row]), lse_nan) << "lse of query " << query << " head " << head;
     for (int64_t c = 0; c < p.v_head_dim; ++c) {
       const float value = got.out[0][row * p.v_head_dim + c];
-      ASSERT_EQ(std::isnan(value), poisoned(query, head, c)) << "query " << query << " head " << head << " column " << c;
+      ASSERT_EQ(std::isnan(value), poisoned(query, head, c))
+          << "query " << query << " head " << head << " column " << c;
       if (std::isnan(value)) continue;
       ASSERT_NEAR(value, clean.out[0][row * p.v_head_dim + c], ToleranceOf(options));
     }
@@ -91,7 +98,8 @@ TEST_P(EdgesTest, NanReachesExactlyTheRowsThatSeeIt) {
   };
   for (const RunOptions& options : kClasses) {
     for (const Mask& mask : {Mask::Causal(), Mask::CausalWindow(30)}) {
-      for (const Size& size : {Size{70, 130}, Size{5, 77}, Size{3, 1601}}) {  // two-pass tiles, direct tiles, split keys
+      for (const Size& size :
+           {Size{70, 130}, Size{5, 77}, Size{3, 1601}}) {  // two-pass tiles, direct tiles, split keys
         AttentionProblem p{.num_q_heads = 6, .num_kv_heads = 2, .head_dim = 18, .v_head_dim = 10, .mask = mask};
         p.AddRandomSequence(size.q_len, size.kv_len, 7);
         const RunResult clean = RunProblem(p, table(), options);
@@ -99,7 +107,9 @@ TEST_P(EdgesTest, NanReachesExactlyTheRowsThatSeeIt) {
         const VisibleFn visible = p.VisibleOf(s);
         for (int64_t key : {size.kv_len - 1, size.kv_len - 2, size.kv_len - 20, size.kv_len - 66}) {
           const int64_t kv_head = key % 2;
-          const auto sees = [&](int64_t query, int64_t head, int64_t) { return head / 3 == kv_head && visible(query, key); };
+          const auto sees = [&](int64_t query, int64_t head, int64_t) {
+            return head / 3 == kv_head && visible(query, key);
+          };
           AttentionProblem bad = p;
           bad.sequences[0].k[(key * 2 + kv_head) * 18 + 17] = kNan;
           ExpectNanExactly(bad, clean, RunProblem(bad, table(), options), options, sees, true);
@@ -181,8 +191,10 @@ TEST_P(EdgesTest, AddingAConstantToAllScoresChangesNothing) {
 
 // Very negative scores that are visible survive a masked block before them (no finite sentinel).
 TEST_P(EdgesTest, VeryNegativeScoresSurvive) {
-  AttentionProblem p{.num_q_heads = 1, .num_kv_heads = 1, .head_dim = 1, .v_head_dim = 1, .mask = Mask::CausalWindow(70), .scale = 1};
-  p.sequences.push_back({2, 200, std::vector<float>(2, -1e18f), std::vector<float>(200, 1e18f), std::vector<float>(200, 3.0f)});
+  AttentionProblem p{
+      .num_q_heads = 1, .num_kv_heads = 1, .head_dim = 1, .v_head_dim = 1, .mask = Mask::CausalWindow(70), .scale = 1};
+  p.sequences.push_back(
+      {2, 200, std::vector<float>(2, -1e18f), std::vector<float>(200, 1e18f), std::vector<float>(200, 3.0f)});
   for (const RunOptions& options : kClasses) {
     const RunResult got = RunProblem(p, table(), options);
     for (float x : got.out[0]) EXPECT_EQ(x, 3.0f);

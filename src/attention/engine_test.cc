@@ -21,8 +21,8 @@ Mask AnyMask() {
   return Mask::Causal();
 }
 
-// Groups of 1..16, dimensions 1..72, query counts around the tiles, key counts that are no multiple of a tile, some beyond
-// the 1024 from which keys are split.
+// Groups of 1..16, dimensions 1..72, query counts around the tiles, key counts that are no multiple of a tile, some
+// beyond the 1024 from which keys are split.
 AttentionProblem AnyProblem() {
   AttentionProblem p;
   p.num_kv_heads = *rc::gen::inRange<int64_t>(1, 4);
@@ -42,8 +42,9 @@ void AddAnySequence(AttentionProblem& p) {
 }
 
 void LogProblem(const AttentionProblem& p, const KernelTable& table) {
-  RC_LOG() << table.name << " hq" << p.num_q_heads << " hkv" << p.num_kv_heads << " d" << p.head_dim << " dv" << p.v_head_dim
-           << " mask" << static_cast<int>(p.mask.kind) << " left" << p.mask.window_left << " scale" << p.scale;
+  RC_LOG() << table.name << " hq" << p.num_q_heads << " hkv" << p.num_kv_heads << " d" << p.head_dim << " dv"
+           << p.v_head_dim << " mask" << static_cast<int>(p.mask.kind) << " left" << p.mask.window_left << " scale"
+           << p.scale;
   for (const Sequence& s : p.sequences) RC_LOG() << " q" << s.q_len << "x" << s.kv_len;
 }
 
@@ -92,8 +93,8 @@ RC_GTEST_PROP(EngineTest, ClassBf16IsWithinTwiceTheNaiveLoop, ()) {
   }
 }
 
-// All sets give the same numbers: up to the order of sums in class f32; in class bf16 such a difference may also move a weight
-// over a rounding edge, which is 1/256 of that weight.
+// All sets give the same numbers: up to the order of sums in class f32; in class bf16 such a difference may also move a
+// weight over a rounding edge, which is 1/256 of that weight.
 RC_GTEST_PROP(EngineTest, AllTablesAgree, ()) {
   AttentionProblem p = AnyProblem();
   AddAnySequence(p);
@@ -174,7 +175,8 @@ TEST(EngineTest, EveryGroupSizeAndQueryCount) {
         AttentionProblem p{.num_q_heads = 2 * group, .num_kv_heads = 2, .head_dim = 20, .v_head_dim = 12};
         p.AddRandomSequence(q_len, 70, 3);
         const RunResult got = RunProblem(p, *table, kExact);
-        ASSERT_LE(LargestDifference(got.out[0], p.Reference().out), 5e-6) << table->name << " " << group << " " << q_len;
+        ASSERT_LE(LargestDifference(got.out[0], p.Reference().out), 5e-6)
+            << table->name << " " << group << " " << q_len;
       }
     }
   }

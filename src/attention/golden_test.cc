@@ -19,8 +19,12 @@ const nlohmann::json& Cases() {
   return cases;
 }
 
-bool Flag(const nlohmann::json& c, const char* key) { return c.contains(key) && c.at(key) == true; }
-bool IsSet(const nlohmann::json& c, const char* key) { return c.contains(key) && !c.at(key).is_null(); }
+bool Flag(const nlohmann::json& c, const char* key) {
+  return c.contains(key) && c.at(key) == true;
+}
+bool IsSet(const nlohmann::json& c, const char* key) {
+  return c.contains(key) && !c.at(key).is_null();
+}
 
 // Masks by position only: what the engine has today.
 bool IsSupported(const nlohmann::json& c) {
@@ -46,7 +50,8 @@ std::vector<T> Load(const SafetensorsFile& file, const char* name) {
 
 // [batch, heads, tokens, dim] to [tokens, heads, dim] of one batch entry and the first `count` tokens.
 template <class T>
-std::vector<T> TokensFirst(const std::vector<T>& x, int64_t batch, int64_t heads, int64_t tokens, int64_t dim, int64_t count) {
+std::vector<T> TokensFirst(const std::vector<T>& x, int64_t batch, int64_t heads, int64_t tokens, int64_t dim,
+                           int64_t count) {
   std::vector<T> out;
   for (int64_t t = 0; t < count; ++t) {
     for (int64_t h = 0; h < heads; ++h) {
@@ -71,27 +76,32 @@ void LoadVarlen(const SafetensorsFile& file, Golden& g) {
   const auto out = Load<double>(file, "out"), lse = Load<double>(file, "lse");
   for (size_t i = 0; i + 1 < starts.size(); ++i) {
     const int64_t first = starts[i], last = starts[i + 1];
-    const auto part = [&](const auto& x, int64_t width) { return std::decay_t<decltype(x)>(x.begin() + first * width, x.begin() + last * width); };
-    p.sequences.push_back({last - first, last - first, part(q, p.num_q_heads * p.head_dim), part(k, p.num_kv_heads * p.head_dim),
-                           part(v, p.num_kv_heads * p.v_head_dim)});
+    const auto part = [&](const auto& x, int64_t width) {
+      return std::decay_t<decltype(x)>(x.begin() + first * width, x.begin() + last * width);
+    };
+    p.sequences.push_back({last - first, last - first, part(q, p.num_q_heads * p.head_dim),
+                           part(k, p.num_kv_heads * p.head_dim), part(v, p.num_kv_heads * p.v_head_dim)});
     g.out.push_back(part(out, p.num_q_heads * p.v_head_dim));
     g.lse.push_back(part(lse, p.num_q_heads));
   }
 }
 
-// Single calls are a batch of one. In the batched files keys beyond a sequence's length are garbage that stays in the cache.
+// Single calls are a batch of one. In the batched files keys beyond a sequence's length are garbage that stays in the
+// cache.
 void LoadBatch(const SafetensorsFile& file, const nlohmann::json& c, Golden& g) {
   AttentionProblem& p = g.problem;
   const std::vector<uint64_t>& q_shape = file.FindTensor("q")->shape;
   const std::vector<uint64_t>& k_shape = file.FindTensor("k")->shape;
-  const int64_t q_tokens = static_cast<int64_t>(q_shape[q_shape.size() - 2]), k_tokens = static_cast<int64_t>(k_shape[k_shape.size() - 2]);
+  const int64_t q_tokens = static_cast<int64_t>(q_shape[q_shape.size() - 2]),
+                k_tokens = static_cast<int64_t>(k_shape[k_shape.size() - 2]);
   const bool decode = file.FindTensor("kv_lens") != nullptr;
   std::vector<int64_t> lens = {k_tokens};
   if (IsSet(c, "lens")) lens = c.at("lens").get<std::vector<int64_t>>();
   for (int64_t b = 0; b < static_cast<int64_t>(lens.size()); ++b) {
     const int64_t kv_len = lens[b], q_len = IsSet(c, "lens") && !decode ? kv_len : q_tokens;
     const auto weights = Load<float>(file, "weights");
-    p.sequences.push_back({q_len, kv_len, TokensFirst(Load<float>(file, "q"), b, p.num_q_heads, q_tokens, p.head_dim, q_len),
+    p.sequences.push_back({q_len, kv_len,
+                           TokensFirst(Load<float>(file, "q"), b, p.num_q_heads, q_tokens, p.head_dim, q_len),
                            TokensFirst(Load<float>(file, "k"), b, p.num_kv_heads, k_tokens, p.head_dim, k_tokens),
                            TokensFirst(Load<float>(file, "v"), b, p.num_kv_heads, k_tokens, p.v_head_dim, k_tokens)});
     g.out.push_back(TokensFirst(Load<double>(file, "out"), b, p.num_q_heads, q_tokens, p.v_head_dim, q_len));
@@ -110,7 +120,7 @@ Golden LoadGolden(const std::string& name) {
   g.problem.head_dim = c.at("head_dim");
   g.problem.v_head_dim = c.at("v_dim");
   g.problem.scale = c.at("scale").get<float>();
-  g.problem.mask = !Flag(c, "causal")      ? Mask::None()
+  g.problem.mask = !Flag(c, "causal")   ? Mask::None()
                    : IsSet(c, "window") ? Mask::CausalWindow(c.at("window").get<int64_t>())
                                         : Mask::Causal();
   g.out_tolerance = c.at("tolerance").at("out");
@@ -170,8 +180,9 @@ TEST_P(GoldenTest, RowWeightsAreTheGoldenWeights) {
       for (int64_t row = 0; row < s.q_len * p.num_q_heads; ++row) {
         const int64_t query = row / p.num_q_heads, head = row % p.num_q_heads;
         const KeyRange keys = p.mask.VisibleKeys(query, s.q_len, s.kv_len);
-        AttentionRowWeights(cache.View(0), head / (p.num_q_heads / p.num_kv_heads), s.q.data() + row * p.head_dim, p.head_dim,
-                            p.scale, run.lse[i][row], Compute::kF32, keys, *table, got.data() + row * row_keys + keys.begin);
+        AttentionRowWeights(cache.View(0), head / (p.num_q_heads / p.num_kv_heads), s.q.data() + row * p.head_dim,
+                            p.head_dim, p.scale, run.lse[i][row], Compute::kF32, keys, *table,
+                            got.data() + row * row_keys + keys.begin);
       }
       EXPECT_LE(LargestDifference(got, g.weights[i]), std::max(2e-5, g.lse_tolerance)) << table->name;
     }

@@ -1,5 +1,5 @@
-// Masks are functions: which keys a query sees, never a matrix. Every mask here shows a contiguous range that rises with the
-// query, so a tile of rows and keys is all visible, mixed, or nothing.
+// Masks are functions: which keys a query sees, never a matrix. Every mask here shows a contiguous range that rises
+// with the query, so a tile of rows and keys is all visible, mixed, or nothing.
 //
 //   causal, q_len 3, kv_len 5        causal_window(2)           none
 //     key 0 1 2 3 4                  key 0 1 2 3 4              key 0 1 2 3 4

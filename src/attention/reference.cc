@@ -31,7 +31,8 @@ ReferenceResult ReferenceAttention(const ReferenceShape& s, std::span<const floa
     double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
     for (int64_t j = 0; j < s.kv_len; ++j) {
       if (!visible(query, j)) continue;
-      for (int64_t d = 0; d < s.head_dim; ++d) p[j] += double{q[row * s.head_dim + d]} * k[(j * s.num_kv_heads + kv_head) * s.head_dim + d];
+      for (int64_t d = 0; d < s.head_dim; ++d)
+        p[j] += double{q[row * s.head_dim + d]} * k[(j * s.num_kv_heads + kv_head) * s.head_dim + d];
       p[j] *= scale;
       maximum = std::isnan(p[j]) ? p[j] : std::max(maximum, p[j]);
     }

@@ -36,8 +36,8 @@ struct ReferenceResult {
 ReferenceResult ReferenceAttention(const ReferenceShape& shape, std::span<const float> q, std::span<const float> k,
                                    std::span<const float> v, double scale, const VisibleFn& visible);
 
-// The naive loop of class bf16: q, k, v, weights and output rounded to bf16, sums in float. The engine's error may be at most
-// twice this one's.
+// The naive loop of class bf16: q, k, v, weights and output rounded to bf16, sums in float. The engine's error may be
+// at most twice this one's.
 std::vector<float> NaiveBf16Attention(const ReferenceShape& shape, std::span<const float> q, std::span<const float> k,
                                       std::span<const float> v, float scale, const VisibleFn& visible);
 

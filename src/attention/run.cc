@@ -22,15 +22,16 @@ KvTiles TilesOf(const KvView& cache, int64_t kv_head) {
 
 // One thread's scratch, carved from the workspace.
 struct UnitBuffers {
-  float* q;             // [kRowTile, k_dim]
-  float* out;           // [kRowTile, v_width]
-  float* lse;           // [kRowTile]
-  int64_t* row_begin;   // [kRowTile]
-  int64_t* row_end;     // [kRowTile]
+  float* q;            // [kRowTile, k_dim]
+  float* out;          // [kRowTile, v_width]
+  float* lse;          // [kRowTile]
+  int64_t* row_begin;  // [kRowTile]
+  int64_t* row_end;    // [kRowTile]
   float* scratch;
 
   static size_t Floats(int64_t k_dim, int64_t v_width) {
-    return RoundUp(static_cast<size_t>(kRowTile * (k_dim + v_width + 1 + 4) + AttendScratchFloats(kRowTile, k_dim, v_width)), 16);
+    return RoundUp(
+        static_cast<size_t>(kRowTile * (k_dim + v_width + 1 + 4) + AttendScratchFloats(kRowTile, k_dim, v_width)), 16);
   }
   static UnitBuffers Carve(float* base, int64_t k_dim, int64_t v_width) {
     UnitBuffers b;
@@ -121,7 +122,8 @@ class Runner {
   void StoreRow(const AttentionUnit& unit, int64_t row, const float* out, float lse) const {
     const int64_t token = s_.q_begins[unit.sequence] + row / s_.group_size;
     const int64_t head = unit.kv_head * s_.group_size + row % s_.group_size;
-    std::memcpy(output_.out + token * output_.stride + head * s_.v_head_dim, out, static_cast<size_t>(s_.v_head_dim) * sizeof(float));
+    std::memcpy(output_.out + token * output_.stride + head * s_.v_head_dim, out,
+                static_cast<size_t>(s_.v_head_dim) * sizeof(float));
     if (output_.lse != nullptr) output_.lse[token * s_.num_q_heads + head] = lse;
   }
 
@@ -145,14 +147,18 @@ Result<void> CheckCaches(const AttentionSchedule& s, std::span<const KvView> cac
                                 .found = std::to_string(found),
                                 .hint = {}});
   };
-  if (caches.size() != s.q_lens.size()) return bad("caches", static_cast<int64_t>(s.q_lens.size()), static_cast<int64_t>(caches.size()));
+  if (caches.size() != s.q_lens.size())
+    return bad("caches", static_cast<int64_t>(s.q_lens.size()), static_cast<int64_t>(caches.size()));
   for (size_t i = 0; i < caches.size(); ++i) {
     const KvView& c = caches[i];
     if (c.num_kv_heads != s.num_kv_heads) return bad("cache num_kv_heads", s.num_kv_heads, c.num_kv_heads);
     if (c.k_dim < s.head_dim || c.k_dim >= s.head_dim + 16) return bad("cache head_dim", s.head_dim, c.k_dim);
-    if (c.v_width < s.v_head_dim || c.v_width >= s.v_head_dim + 16) return bad("cache v_head_dim", s.v_head_dim, c.v_width);
-    if (c.num_tokens < s.kv_lens[i]) return bad("cache tokens of sequence " + std::to_string(i), s.kv_lens[i], c.num_tokens);
-    if (c.dtype != caches[0].dtype) return bad("cache dtype of sequence " + std::to_string(i), 0, static_cast<int64_t>(i));
+    if (c.v_width < s.v_head_dim || c.v_width >= s.v_head_dim + 16)
+      return bad("cache v_head_dim", s.v_head_dim, c.v_width);
+    if (c.num_tokens < s.kv_lens[i])
+      return bad("cache tokens of sequence " + std::to_string(i), s.kv_lens[i], c.num_tokens);
+    if (c.dtype != caches[0].dtype)
+      return bad("cache dtype of sequence " + std::to_string(i), 0, static_cast<int64_t>(i));
   }
   return {};
 }
@@ -168,12 +174,13 @@ Result<float*> AttentionWorkspace::Reserve(size_t floats) {
 }
 
 size_t AttentionWorkspaceFloats(const AttentionSchedule& s, int64_t k_dim, int64_t v_width, int num_threads) {
-  return static_cast<size_t>(num_threads) * UnitBuffers::Floats(k_dim, v_width) + static_cast<size_t>(s.num_partial_rows * (v_width + 1));
+  return static_cast<size_t>(num_threads) * UnitBuffers::Floats(k_dim, v_width) +
+         static_cast<size_t>(s.num_partial_rows * (v_width + 1));
 }
 
 Result<AttentionCounters> RunAttention(const AttentionSchedule& schedule, const AttentionQueries& queries,
-                                       std::span<const KvView> caches, const AttentionOutput& output, const KernelTable& kernels,
-                                       ThreadPool& pool, AttentionWorkspace& workspace) {
+                                       std::span<const KvView> caches, const AttentionOutput& output,
+                                       const KernelTable& kernels, ThreadPool& pool, AttentionWorkspace& workspace) {
   ATTEND_RETURN_IF_ERROR(CheckCaches(schedule, caches));
   if (schedule.units.empty()) return AttentionCounters{};
   const size_t floats = AttentionWorkspaceFloats(schedule, caches[0].k_dim, caches[0].v_width, pool.num_threads());
@@ -188,8 +195,8 @@ Result<AttentionCounters> RunAttention(const AttentionSchedule& schedule, const 
   return counters;
 }
 
-void AttentionRowWeights(const KvView& cache, int64_t kv_head, const float* q, int64_t head_dim, float softmax_scale, float lse,
-                         Compute compute, KeyRange keys, const KernelTable& kernels, float* weights) {
+void AttentionRowWeights(const KvView& cache, int64_t kv_head, const float* q, int64_t head_dim, float softmax_scale,
+                         float lse, Compute compute, KeyRange keys, const KernelTable& kernels, float* weights) {
   std::vector<float> row(static_cast<size_t>(cache.k_dim), 0.0f);
   std::copy(q, q + head_dim, row.begin());
   if (compute == Compute::kBf16) kernels.round_to_bf16(row.data(), cache.k_dim);

@@ -17,7 +17,8 @@ TEST(RunTest, CachesThatDoNotMatchTheScheduleAreRefusedByName) {
   const std::vector<int64_t> q_lens = {3}, kv_lens = {70};
   const auto schedule = ScheduleAttention({4, 2, 40, 24, q_lens, kv_lens}, {.compute = Compute::kF32});
   ASSERT_TRUE(schedule);
-  const CacheDescriptor good{.num_kv_heads = 2, .k_head_dim = 40, .v_head_dim = 24, .k_dtype = DType::kF32, .v_dtype = DType::kF32};
+  const CacheDescriptor good{
+      .num_kv_heads = 2, .k_head_dim = 40, .v_head_dim = 24, .k_dtype = DType::kF32, .v_dtype = DType::kF32};
   CacheDescriptor heads = good, k = good, v = good, k_small = good;
   heads.num_kv_heads = 4;
   k.k_head_dim = 64;
@@ -58,14 +59,16 @@ TEST(RunTest, CachesOfTwoFormatsInOneBatchAreRefused) {
   const auto schedule = ScheduleAttention({1, 1, 16, 16, lens, lens}, {});
   std::vector<KvCache> caches;
   for (DType dtype : {DType::kF32, DType::kBf16}) {
-    caches.push_back(*KvCache::Make({{.num_kv_heads = 1, .k_head_dim = 16, .v_head_dim = 16, .k_dtype = dtype, .v_dtype = dtype}}));
+    caches.push_back(
+        *KvCache::Make({{.num_kv_heads = 1, .k_head_dim = 16, .v_head_dim = 16, .k_dtype = dtype, .v_dtype = dtype}}));
     ASSERT_TRUE(caches.back().Extend(1));
   }
   const KvView views[] = {caches[0].View(0), caches[1].View(0)};
   std::vector<float> q(32), out(32);
   ThreadPool pool(1);
   AttentionWorkspace workspace;
-  const auto result = RunAttention(*schedule, {q.data(), 16}, views, {out.data(), 16, nullptr}, kScalarKernels, pool, workspace);
+  const auto result =
+      RunAttention(*schedule, {q.data(), 16}, views, {out.data(), 16, nullptr}, kScalarKernels, pool, workspace);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kAttentionBadShape);
 }
@@ -91,7 +94,8 @@ TEST(RunTest, AScheduleRunsManyTimesOverOneWorkspace) {
   for (int i = 0; i < 20; ++i) {
     std::vector<float> out(2 * 32), lse(4);
     const KvView views[] = {cache.View(0)};
-    const auto counters = RunAttention(*schedule, {s.q.data(), 32}, views, {out.data(), 32, lse.data()}, *TablesHere().back(), pool, workspace);
+    const auto counters = RunAttention(*schedule, {s.q.data(), 32}, views, {out.data(), 32, lse.data()},
+                                       *TablesHere().back(), pool, workspace);
     ASSERT_TRUE(counters);
     EXPECT_EQ(counters->rows, 4);
     EXPECT_EQ(counters->units, 3);  // 1500 keys in chunks of 512
@@ -134,14 +138,15 @@ TEST_P(RowWeightsTest, RowsSumToOneAndAreTheReference) {
         const int64_t head = row % 6;
         const KeyRange keys = mask.VisibleKeys(row / 6, 9, 150);
         std::vector<float> weights(static_cast<size_t>(keys.end - keys.begin));
-        AttentionRowWeights(cache.View(0), head / 3, s.q.data() + row * 18, 18, static_cast<float>(p.ScaleUsed()), run.lse[0][row],
-                            options.compute, keys, table(), weights.data());
+        AttentionRowWeights(cache.View(0), head / 3, s.q.data() + row * 18, 18, static_cast<float>(p.ScaleUsed()),
+                            run.lse[0][row], options.compute, keys, table(), weights.data());
         double sum = 0;
         // In class bf16 lse is that of the rounded weights.
         const double tolerance = options.compute == Compute::kF32 ? 1e-5 : 4e-3;
         for (size_t j = 0; j < weights.size(); ++j) {
           sum += weights[j];
-          ASSERT_NEAR(weights[j], exact.weights[row * 150 + keys.begin + static_cast<int64_t>(j)], tolerance) << row << " " << j;
+          ASSERT_NEAR(weights[j], exact.weights[row * 150 + keys.begin + static_cast<int64_t>(j)], tolerance)
+              << row << " " << j;
         }
         ASSERT_NEAR(sum, 1.0, tolerance) << row;
       }

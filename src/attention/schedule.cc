@@ -28,7 +28,8 @@ Result<void> CheckShape(const AttentionShape& s) {
     return BadShape("kv_lens", std::to_string(s.q_lens.size()) + " lengths", std::to_string(s.kv_lens.size()));
   }
   for (size_t i = 0; i < s.q_lens.size(); ++i) {
-    if (s.q_lens[i] < 0 || s.kv_lens[i] < 0) return BadShape("lengths", "none negative", "sequence " + std::to_string(i));
+    if (s.q_lens[i] < 0 || s.kv_lens[i] < 0)
+      return BadShape("lengths", "none negative", "sequence " + std::to_string(i));
   }
   return {};
 }
@@ -67,7 +68,8 @@ void AddSequence(AttentionSchedule& s, int64_t sequence) {
 Result<AttentionSchedule> ScheduleAttention(const AttentionShape& shape, const AttentionOptions& options) {
   ATTEND_RETURN_IF_ERROR(CheckShape(shape));
   if (!(options.softmax_scale >= 0) || std::isinf(options.softmax_scale)) {
-    return BadShape("softmax_scale", "a positive number, or 0 for 1/sqrt(head_dim)", std::to_string(options.softmax_scale));
+    return BadShape("softmax_scale", "a positive number, or 0 for 1/sqrt(head_dim)",
+                    std::to_string(options.softmax_scale));
   }
   AttentionSchedule s;
   s.num_q_heads = shape.num_q_heads;
@@ -75,7 +77,8 @@ Result<AttentionSchedule> ScheduleAttention(const AttentionShape& shape, const A
   s.group_size = shape.num_q_heads / shape.num_kv_heads;
   s.head_dim = shape.head_dim;
   s.v_head_dim = shape.v_head_dim == 0 ? shape.head_dim : shape.v_head_dim;
-  s.softmax_scale = options.softmax_scale != 0 ? options.softmax_scale : 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
+  s.softmax_scale =
+      options.softmax_scale != 0 ? options.softmax_scale : 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
   s.mask = options.mask;
   s.compute = options.compute;
   s.q_lens.assign(shape.q_lens.begin(), shape.q_lens.end());

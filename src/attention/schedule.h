@@ -1,8 +1,9 @@
-// The list of work units of one attention call: (sequence, kv head, rows, keys). All query heads that share a kv head are rows
-// of one small matmul (row = token * group_size + head in group), so one query token and thousands take the same path.
+// The list of work units of one attention call: (sequence, kv head, rows, keys). All query heads that share a kv head
+// are rows of one small matmul (row = token * group_size + head in group), so one query token and thousands take the
+// same path.
 //
-// Units depend on each sequence alone, never on its neighbours or on the number of threads: a request gives the same bits
-// alone or in a batch. Few rows over many keys are split along the keys and merged (kKvChunkTokens).
+// Units depend on each sequence alone, never on its neighbours or on the number of threads: a request gives the same
+// bits alone or in a batch. Few rows over many keys are split along the keys and merged (kKvChunkTokens).
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,14 @@
 
 namespace attend {
 
-inline constexpr int64_t kRowTile = 96;        // rows of a unit at most
-inline constexpr int64_t kKvChunkTokens = 512; // keys of a unit when keys are split; a multiple of 64
+inline constexpr int64_t kRowTile = 96;         // rows of a unit at most
+inline constexpr int64_t kKvChunkTokens = 512;  // keys of a unit when keys are split; a multiple of 64
 
 struct AttentionShape {
   int64_t num_q_heads = 0;
   int64_t num_kv_heads = 0;  // divides num_q_heads
   int64_t head_dim = 0;
-  int64_t v_head_dim = 0;  // 0: head_dim
+  int64_t v_head_dim = 0;            // 0: head_dim
   std::span<const int64_t> q_lens;   // tokens of each sequence in the query batch
   std::span<const int64_t> kv_lens;  // keys of each sequence
 };

@@ -45,8 +45,8 @@ Mask AnyMask() {
   return *rc::gen::element(Mask::None(), Mask::Causal(), Mask::CausalWindow(*rc::gen::inRange<int64_t>(1, 700)));
 }
 
-// Every pair of row and visible key is in exactly one unit; partial results do not overlap; a sequence's units are those it
-// has alone.
+// Every pair of row and visible key is in exactly one unit; partial results do not overlap; a sequence's units are
+// those it has alone.
 RC_GTEST_PROP(ScheduleTest, UnitsCoverEveryVisiblePairOnce, ()) {
   const Mask mask = AnyMask();
   const int64_t kv_heads = *rc::gen::inRange<int64_t>(1, 4), group = *rc::gen::inRange<int64_t>(1, 17);
@@ -60,17 +60,20 @@ RC_GTEST_PROP(ScheduleTest, UnitsCoverEveryVisiblePairOnce, ()) {
   std::vector<int> partial(static_cast<size_t>(s->num_partial_rows), 0);
   int64_t pairs = 0;
   for (size_t i = 0; i < q_lens.size(); ++i) {
-    std::vector<std::vector<int>> seen(static_cast<size_t>(kv_heads * q_lens[i] * group), std::vector<int>(static_cast<size_t>(kv_lens[i]), 0));
+    std::vector<std::vector<int>> seen(static_cast<size_t>(kv_heads * q_lens[i] * group),
+                                       std::vector<int>(static_cast<size_t>(kv_lens[i]), 0));
     for (const AttentionUnit& unit : s->units) {
       if (unit.sequence != static_cast<int64_t>(i)) continue;
       RC_ASSERT(unit.rows.end - unit.rows.begin <= kRowTile);
       RC_ASSERT(unit.keys.end <= kv_lens[i]);
       for (int64_t row = unit.rows.begin; row < unit.rows.end; ++row) {
         if (unit.partial >= 0) ++partial[unit.partial + row - unit.rows.begin];
-        for (int64_t key = unit.keys.begin; key < unit.keys.end; ++key) ++seen[unit.kv_head * q_lens[i] * group + row][key];
+        for (int64_t key = unit.keys.begin; key < unit.keys.end; ++key)
+          ++seen[unit.kv_head * q_lens[i] * group + row][key];
       }
     }
-    const VisibleFn visible = mask.kind == MaskKind::kNone ? AllVisible() : CausalVisible(q_lens[i], kv_lens[i], mask.window_left + 1);
+    const VisibleFn visible =
+        mask.kind == MaskKind::kNone ? AllVisible() : CausalVisible(q_lens[i], kv_lens[i], mask.window_left + 1);
     for (int64_t row = 0; row < static_cast<int64_t>(seen.size()); ++row) {
       const int64_t query = row % (q_lens[i] * group) / group;
       for (int64_t key = 0; key < kv_lens[i]; ++key) {
@@ -88,7 +91,8 @@ RC_GTEST_PROP(ScheduleTest, UnitsCoverEveryVisiblePairOnce, ()) {
 RC_GTEST_PROP(MaskTest, VisibleKeysAreThoseOfTheFormulaAndRise, ()) {
   const Mask mask = AnyMask();
   const int64_t q_len = *rc::gen::inRange<int64_t>(1, 60), kv_len = *rc::gen::inRange<int64_t>(0, 60);
-  const VisibleFn visible = mask.kind == MaskKind::kNone ? AllVisible() : CausalVisible(q_len, kv_len, mask.window_left + 1);
+  const VisibleFn visible =
+      mask.kind == MaskKind::kNone ? AllVisible() : CausalVisible(q_len, kv_len, mask.window_left + 1);
   KeyRange before;
   for (int64_t query = 0; query < q_len; ++query) {
     const KeyRange keys = mask.VisibleKeys(query, q_len, kv_len);

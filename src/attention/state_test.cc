@@ -64,7 +64,8 @@ RC_GTEST_PROP(StateTest, MergedStateIsTheFormula, ()) {
 
 TEST(StateTest, EmptyStateChangesNothing) {
   const OwnedState state{RandomRow(kWidth, 1), 2.5f};
-  for (const auto& states : {std::vector{state}, std::vector{OwnedState{}, state}, std::vector{state, OwnedState{}, OwnedState{}}}) {
+  for (const auto& states :
+       {std::vector{state}, std::vector{OwnedState{}, state}, std::vector{state, OwnedState{}, OwnedState{}}}) {
     const OwnedState merged = Merge(states);
     EXPECT_EQ(merged.out, state.out);
     EXPECT_EQ(merged.lse, state.lse);
@@ -83,7 +84,8 @@ TEST(StateTest, NanInAStateReachesTheResult) {
   const OwnedState good{RandomRow(kWidth, 2), 1.0f};
   OwnedState bad_lse{RandomRow(kWidth, 3), kNan}, bad_out{RandomRow(kWidth, 4), -300.0f};
   bad_out.out[2] = kNan;
-  for (const auto& states : {std::vector{good, bad_lse}, std::vector{bad_lse, good}, std::vector{bad_lse, OwnedState{}}}) {
+  for (const auto& states :
+       {std::vector{good, bad_lse}, std::vector{bad_lse, good}, std::vector{bad_lse, OwnedState{}}}) {
     const OwnedState merged = Merge(states);
     EXPECT_TRUE(std::isnan(merged.lse));
     for (float x : merged.out) EXPECT_TRUE(std::isnan(x));

@@ -11,7 +11,9 @@ namespace {
 // From this size on memory is mapped: zeroed lazily, returned to the system at once, and eligible for huge pages.
 constexpr size_t kMapBytes = size_t{1} << 20;
 
-size_t HeapBytes(size_t bytes) { return bytes == 0 ? 64 : (bytes + 63) / 64 * 64; }
+size_t HeapBytes(size_t bytes) {
+  return bytes == 0 ? 64 : (bytes + 63) / 64 * 64;
+}
 
 }  // namespace
 

@@ -10,8 +10,9 @@
 
 namespace attend {
 
-// Zeroed pages or heap memory for `bytes`, 64-byte aligned; large blocks come straight from the kernel, so that untouched
-// pages cost nothing and freed ones go back. Returns nullptr when there is none. 0 bytes give a valid pointer.
+// Zeroed pages or heap memory for `bytes`, 64-byte aligned; large blocks come straight from the kernel, so that
+// untouched pages cost nothing and freed ones go back. Returns nullptr when there is none. 0 bytes give a valid
+// pointer.
 void* AllocateAligned(size_t bytes);
 void FreeAligned(void* pointer, size_t bytes);
 

@@ -25,6 +25,8 @@ inline std::optional<uint64_t> CheckedAlignUp(uint64_t value, uint64_t alignment
   return *bumped & ~(alignment - 1);
 }
 
-inline constexpr uint64_t RoundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+inline constexpr uint64_t RoundUp(uint64_t value, uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 
 }  // namespace attend

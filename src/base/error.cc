@@ -17,9 +17,13 @@ constexpr ErrorCodeInfo kInfos[] = {
 
 }  // namespace
 
-std::span<const ErrorCodeInfo> AllErrorCodes() { return kInfos; }
+std::span<const ErrorCodeInfo> AllErrorCodes() {
+  return kInfos;
+}
 
-const ErrorCodeInfo& InfoOf(ErrorCode code) { return kInfos[static_cast<size_t>(code)]; }
+const ErrorCodeInfo& InfoOf(ErrorCode code) {
+  return kInfos[static_cast<size_t>(code)];
+}
 
 std::string Describe(const Error& error) {
   std::string line = EscapeForTerminal(error.where);

@@ -48,19 +48,19 @@ template <typename T>
 using Result = tl::expected<T, Error>;
 
 // Returns the error of a Result from the enclosing function.
-#define ATTEND_RETURN_IF_ERROR(expression)                            \
-  do {                                                                \
-    if (auto attend_result_ = (expression); !attend_result_) {        \
-      return tl::unexpected(std::move(attend_result_.error()));       \
-    }                                                                 \
+#define ATTEND_RETURN_IF_ERROR(expression)                      \
+  do {                                                          \
+    if (auto attend_result_ = (expression); !attend_result_) {  \
+      return tl::unexpected(std::move(attend_result_.error())); \
+    }                                                           \
   } while (false)
 
 // ATTEND_ASSIGN_OR_RETURN(auto x, MakeX()): x is the value, or the error is returned.
 #define ATTEND_ASSIGN_OR_RETURN(declaration, expression) \
   ATTEND_ASSIGN_OR_RETURN_IMPL(ATTEND_CONCAT(attend_result_, __LINE__), declaration, expression)
-#define ATTEND_ASSIGN_OR_RETURN_IMPL(temporary, declaration, expression)   \
-  auto temporary = (expression);                                           \
-  if (!temporary) return tl::unexpected(std::move(temporary.error()));     \
+#define ATTEND_ASSIGN_OR_RETURN_IMPL(temporary, declaration, expression) \
+  auto temporary = (expression);                                         \
+  if (!temporary) return tl::unexpected(std::move(temporary.error()));   \
   declaration = std::move(*temporary)
 #define ATTEND_CONCAT(a, b) ATTEND_CONCAT_IMPL(a, b)
 #define ATTEND_CONCAT_IMPL(a, b) a##b

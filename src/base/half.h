@@ -7,7 +7,9 @@
 
 namespace attend {
 
-inline float Bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+inline float Bf16ToFloat(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
 
 inline uint16_t FloatToBf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -15,7 +17,9 @@ inline uint16_t FloatToBf16(float value) {
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-inline float RoundToBf16(float value) { return Bf16ToFloat(FloatToBf16(value)); }
+inline float RoundToBf16(float value) {
+  return Bf16ToFloat(FloatToBf16(value));
+}
 
 inline float HalfToFloat(uint16_t half) {
   const uint32_t sign = (half & 0x8000u) << 16;

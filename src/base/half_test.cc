@@ -17,8 +17,12 @@ double RoundedTo(double x, int digits, int lowest, int highest) {
   const double rounded = std::nearbyint(x / quantum) * quantum;  // both exact in double
   return std::abs(rounded) >= std::ldexp(1.0, highest) ? std::copysign(HUGE_VAL, x) : rounded;
 }
-double AsHalf(double x) { return RoundedTo(x, 11, -14, 16); }
-double AsBf16(double x) { return RoundedTo(x, 8, -126, 128); }
+double AsHalf(double x) {
+  return RoundedTo(x, 11, -14, 16);
+}
+double AsBf16(double x) {
+  return RoundedTo(x, 8, -126, 128);
+}
 
 TEST(HalfTest, EveryF16PatternRoundTrips) {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
@@ -72,16 +76,19 @@ TEST(HalfTest, RandomFloatsRoundToNearestEven) {
     const float x = std::bit_cast<float>(static_cast<uint32_t>(random()));
     if (std::isfinite(x)) ExpectRounded(x);
   }
-  std::uniform_real_distribution<float> near(-2e-4f, 2e-4f), ordinary(-70000.0f, 70000.0f);  // f16's subnormals; its range
+  std::uniform_real_distribution<float> near(-2e-4f, 2e-4f),
+      ordinary(-70000.0f, 70000.0f);  // f16's subnormals; its range
   for (int i = 0; i < 500'000; ++i) ExpectRounded(near(random)), ExpectRounded(ordinary(random));
 }
 
 // Midway between neighbours and one float to each side.
 TEST(HalfTest, TiesGoToEven) {
   for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
-    const double low = HalfToFloat(static_cast<uint16_t>(bits)), high = bits == 0x7bff ? 65536.0 : HalfToFloat(static_cast<uint16_t>(bits + 1));
+    const double low = HalfToFloat(static_cast<uint16_t>(bits)),
+                 high = bits == 0x7bff ? 65536.0 : HalfToFloat(static_cast<uint16_t>(bits + 1));
     const float middle = static_cast<float>((low + high) / 2);
-    for (float x : {middle, std::nextafter(middle, 0.0f), std::nextafter(middle, HUGE_VALF)}) ExpectRounded(x), ExpectRounded(-x);
+    for (float x : {middle, std::nextafter(middle, 0.0f), std::nextafter(middle, HUGE_VALF)})
+      ExpectRounded(x), ExpectRounded(-x);
   }
   for (uint32_t bits = 0; bits < 0x7f80; ++bits) {
     for (uint32_t low : {0x7fffu, 0x8000u, 0x8001u}) {

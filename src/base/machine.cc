@@ -18,9 +18,12 @@ bool CpuHas(Isa isa) {
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   switch (isa) {
-    case Isa::kScalar: return true;
-    case Isa::kAvx2: return avx2;
-    case Isa::kAvx512: return avx512;
+    case Isa::kScalar:
+      return true;
+    case Isa::kAvx2:
+      return avx2;
+    case Isa::kAvx512:
+      return avx512;
     case Isa::kAvx512Bf16:
       return avx512 && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
   }
@@ -75,10 +78,14 @@ int CoresAllowed() {
 
 std::string_view NameOf(Isa isa) {
   switch (isa) {
-    case Isa::kScalar: return "scalar";
-    case Isa::kAvx2: return "avx2";
-    case Isa::kAvx512: return "avx512";
-    case Isa::kAvx512Bf16: return "avx512_bf16";
+    case Isa::kScalar:
+      return "scalar";
+    case Isa::kAvx2:
+      return "avx2";
+    case Isa::kAvx512:
+      return "avx512";
+    case Isa::kAvx512Bf16:
+      return "avx512_bf16";
   }
   return "unknown";
 }
@@ -117,8 +124,12 @@ Result<Isa> ChooseIsa(const Machine& machine, std::string_view name) {
                               .hint = "see attend info"});
 }
 
-uint64_t PeakResidentBytes() { return KibibytesOf("/proc/self/status", "VmHWM"); }
+uint64_t PeakResidentBytes() {
+  return KibibytesOf("/proc/self/status", "VmHWM");
+}
 
-uint64_t ResidentBytes() { return KibibytesOf("/proc/self/status", "VmRSS"); }
+uint64_t ResidentBytes() {
+  return KibibytesOf("/proc/self/status", "VmRSS");
+}
 
 }  // namespace attend

@@ -20,7 +20,7 @@ std::string_view NameOf(Isa isa);  // "scalar", "avx2", "avx512", "avx512_bf16"
 
 struct Machine {
   std::string cpu_name;
-  std::vector<Isa> isas;  // all that this processor and system can run, rising; never empty
+  std::vector<Isa> isas;   // all that this processor and system can run, rising; never empty
   Isa isa = Isa::kScalar;  // the one in use: the best, or the one asked for
   int num_cores = 1;       // that this process may run on
   uint64_t l1d_bytes = 0;

@@ -24,7 +24,8 @@ Result<struct stat> StatRegular(const std::string& path) {
   struct stat status = {};
   if (stat(path.c_str(), &status) != 0) {
     const bool missing = errno == ENOENT || errno == ENOTDIR;
-    return FileError(missing ? ErrorCode::kFileNotFound : ErrorCode::kFileUnreadable, path, "a file", std::strerror(errno));
+    return FileError(missing ? ErrorCode::kFileNotFound : ErrorCode::kFileUnreadable, path, "a file",
+                     std::strerror(errno));
   }
   if (S_ISDIR(status.st_mode)) return FileError(ErrorCode::kFileIsDirectory, path, "a file", "a directory");
   if (!S_ISREG(status.st_mode)) {
@@ -61,7 +62,8 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   const int map_error = errno;
   close(descriptor);
-  if (data == MAP_FAILED) return FileError(ErrorCode::kFileUnreadable, path, "a file that can be mapped", std::strerror(map_error));
+  if (data == MAP_FAILED)
+    return FileError(ErrorCode::kFileUnreadable, path, "a file that can be mapped", std::strerror(map_error));
   MappedFile file;
   file.path_ = path;
   file.data_ = static_cast<const uint8_t*>(data);
@@ -70,7 +72,9 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   return file;
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
+MappedFile::MappedFile(MappedFile&& other) noexcept {
+  *this = std::move(other);
+}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(path_, other.path_);
@@ -86,8 +90,8 @@ MappedFile::~MappedFile() {
 
 Result<void> MappedFile::CheckUnchanged() const {
   const auto status = StatRegular(path_);  // an emptied or removed file has changed too
-  const bool same = status && static_cast<size_t>(status->st_size) == size_ && status->st_mtim.tv_sec == modified_.tv_sec &&
-                    status->st_mtim.tv_nsec == modified_.tv_nsec;
+  const bool same = status && static_cast<size_t>(status->st_size) == size_ &&
+                    status->st_mtim.tv_sec == modified_.tv_sec && status->st_mtim.tv_nsec == modified_.tv_nsec;
   if (!same) return FileError(ErrorCode::kFileChanged, path_, "the file as it was opened", "another size or time");
   return {};
 }

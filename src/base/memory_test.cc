@@ -11,7 +11,8 @@ namespace attend {
 namespace {
 
 TEST(AlignedBufferTest, IsAlignedAndZeroed) {
-  for (size_t size : {size_t{0}, size_t{1}, size_t{63}, size_t{100}, size_t{(1 << 20) - 1}, size_t{1 << 20}, size_t{3 << 20}}) {
+  for (size_t size :
+       {size_t{0}, size_t{1}, size_t{63}, size_t{100}, size_t{(1 << 20) - 1}, size_t{1 << 20}, size_t{3 << 20}}) {
     const auto buffer = AlignedBuffer<uint8_t>::Make(size, "test");
     ASSERT_TRUE(buffer);
     EXPECT_NE(buffer->data(), nullptr);

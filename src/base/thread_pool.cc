@@ -5,8 +5,8 @@
 namespace attend {
 namespace {
 
-// A decode step has about 200 jobs of some 20 us: waking a sleeping thread costs as much as a job, so both sides spin for
-// about 50 us before they sleep or yield. Spinning is bounded, so an oversubscribed machine makes progress.
+// A decode step has about 200 jobs of some 20 us: waking a sleeping thread costs as much as a job, so both sides spin
+// for about 50 us before they sleep or yield. Spinning is bounded, so an oversubscribed machine makes progress.
 constexpr int kSpins = 4000;
 
 void Pause() {

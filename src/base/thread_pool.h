@@ -1,5 +1,6 @@
 // Fork-join over a fixed list of work units. The units are set by the caller and never depend on the number of threads;
-// which thread takes a unit does, so a unit must write only what is its own. Then results are the same bits for any count.
+// which thread takes a unit does, so a unit must write only what is its own. Then results are the same bits for any
+// count.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,9 @@ class ThreadPool {
   // [0, num_threads()). Units are taken in rising order. Not reentrant; one caller at a time. fn must not throw.
   template <typename Fn>
   void ParallelFor(int64_t num_units, Fn&& fn) {
-    auto call = [](void* context, int64_t unit, int thread) { (*static_cast<std::remove_reference_t<Fn>*>(context))(unit, thread); };
+    auto call = [](void* context, int64_t unit, int thread) {
+      (*static_cast<std::remove_reference_t<Fn>*>(context))(unit, thread);
+    };
     Run(num_units, call, const_cast<void*>(static_cast<const void*>(&fn)));
   }
 

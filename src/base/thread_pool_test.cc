@@ -52,7 +52,8 @@ TEST(ThreadPoolTest, ManyJobsOnMoreThreadsThanCores) {
   }
 }
 
-// What the caller wrote before is seen by the units, what they wrote is seen after: rows of a triangle, summed in two steps.
+// What the caller wrote before is seen by the units, what they wrote is seen after: rows of a triangle, summed in two
+// steps.
 TEST(ThreadPoolTest, SumsAreTheSameBitsForAnyNumberOfThreads) {
   std::vector<float> first;
   for (int threads = 1; threads <= 8; ++threads) {

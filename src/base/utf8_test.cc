@@ -13,39 +13,315 @@ struct Replacement {
 const Replacement kReplacements[] = {
     {"", ""},
     {"abc", "abc"},
-    {"\xc3" "\xa9", "\xc3" "\xa9"},
-    {"\xe2" "\x82" "\xac", "\xe2" "\x82" "\xac"},
-    {"\xf0" "\x9f" "\x98" "\x80", "\xf0" "\x9f" "\x98" "\x80"},
-    {"\xc0" "\x80", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
-    {"\xc1" "\xbf", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
-    {"\xe0" "\x80" "\xaf", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
-    {"\xe0" "\x9f" "\xbf", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
-    {"\xed" "\xa0" "\x80", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
-    {"\xed" "\xbf" "\xbf", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
-    {"\xf0" "\x80" "\x80" "\xaf", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
-    {"\xf0" "\x8f" "\xbf" "\xbf", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
-    {"\xf4" "\x90" "\x80" "\x80", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
-    {"\xf5" "\x80" "\x80" "\x80", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
-    {"\xff" "\xfe", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
-    {"\x80", "\xef" "\xbf" "\xbd"},
-    {"\xbf" "A", "\xef" "\xbf" "\xbd" "A"},
-    {"\xc3", "\xef" "\xbf" "\xbd"},
-    {"\xc3" "(", "\xef" "\xbf" "\xbd" "("},
-    {"\xe2" "\x82", "\xef" "\xbf" "\xbd"},
-    {"\xe2" "\x82" "A", "\xef" "\xbf" "\xbd" "A"},
-    {"\xe2" "(\xa1", "\xef" "\xbf" "\xbd" "(\xef" "\xbf" "\xbd"},
-    {"\xf0" "\x9f" "\x98", "\xef" "\xbf" "\xbd"},
-    {"\xf0" "\x9f" "\x98" "A", "\xef" "\xbf" "\xbd" "A"},
-    {"\xf0" "\x9f", "\xef" "\xbf" "\xbd"},
-    {"\xf0", "\xef" "\xbf" "\xbd"},
-    {"\xf0" "\x9f" "\xf0" "\x9f" "\x98" "\x80", "\xef" "\xbf" "\xbd" "\xf0" "\x9f" "\x98" "\x80"},
-    {"a\xe2" "\x82" "\xc3" "\xa9" "b", "a\xef" "\xbf" "\xbd" "\xc3" "\xa9" "b"},
-    {"\xf4" "\x8f" "\xbf" "\xbf", "\xf4" "\x8f" "\xbf" "\xbf"},
-    {"\xee" "\x80" "\x80", "\xee" "\x80" "\x80"},
-    {"\xef" "\xbf" "\xbd", "\xef" "\xbf" "\xbd"},
-    {"\xed" "\x9f" "\xbf", "\xed" "\x9f" "\xbf"},
-    {"\xf8" "\x88" "\x80" "\x80" "\x80", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
-    {"\xe1" "\x80" "\xe2" "\xf0" "\x91" "\x92" "\xf1" "\xbf" "A", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "A"},
+    {"\xc3"
+     "\xa9",
+     "\xc3"
+     "\xa9"},
+    {"\xe2"
+     "\x82"
+     "\xac",
+     "\xe2"
+     "\x82"
+     "\xac"},
+    {"\xf0"
+     "\x9f"
+     "\x98"
+     "\x80",
+     "\xf0"
+     "\x9f"
+     "\x98"
+     "\x80"},
+    {"\xc0"
+     "\x80",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xc1"
+     "\xbf",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xe0"
+     "\x80"
+     "\xaf",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xe0"
+     "\x9f"
+     "\xbf",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xed"
+     "\xa0"
+     "\x80",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xed"
+     "\xbf"
+     "\xbf",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xf0"
+     "\x80"
+     "\x80"
+     "\xaf",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xf0"
+     "\x8f"
+     "\xbf"
+     "\xbf",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xf4"
+     "\x90"
+     "\x80"
+     "\x80",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xf5"
+     "\x80"
+     "\x80"
+     "\x80",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xff"
+     "\xfe",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\x80",
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xbf"
+     "A",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "A"},
+    {"\xc3",
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xc3"
+     "(",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "("},
+    {"\xe2"
+     "\x82",
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xe2"
+     "\x82"
+     "A",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "A"},
+    {"\xe2"
+     "(\xa1",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "(\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xf0"
+     "\x9f"
+     "\x98",
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xf0"
+     "\x9f"
+     "\x98"
+     "A",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "A"},
+    {"\xf0"
+     "\x9f",
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xf0",
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xf0"
+     "\x9f"
+     "\xf0"
+     "\x9f"
+     "\x98"
+     "\x80",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xf0"
+     "\x9f"
+     "\x98"
+     "\x80"},
+    {"a\xe2"
+     "\x82"
+     "\xc3"
+     "\xa9"
+     "b",
+     "a\xef"
+     "\xbf"
+     "\xbd"
+     "\xc3"
+     "\xa9"
+     "b"},
+    {"\xf4"
+     "\x8f"
+     "\xbf"
+     "\xbf",
+     "\xf4"
+     "\x8f"
+     "\xbf"
+     "\xbf"},
+    {"\xee"
+     "\x80"
+     "\x80",
+     "\xee"
+     "\x80"
+     "\x80"},
+    {"\xef"
+     "\xbf"
+     "\xbd",
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xed"
+     "\x9f"
+     "\xbf",
+     "\xed"
+     "\x9f"
+     "\xbf"},
+    {"\xf8"
+     "\x88"
+     "\x80"
+     "\x80"
+     "\x80",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"},
+    {"\xe1"
+     "\x80"
+     "\xe2"
+     "\xf0"
+     "\x91"
+     "\x92"
+     "\xf1"
+     "\xbf"
+     "A",
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "\xef"
+     "\xbf"
+     "\xbd"
+     "A"},
 };
 
 size_t CountReplaced(std::string_view text) {
@@ -85,7 +361,8 @@ TEST(Utf8Test, OverlongFormsSurrogatesAndBeyondTheLastAreInvalid) {
       const std::string text = {static_cast<char>(first), static_cast<char>(second), '\x80', '\x80'};
       const bool continuation = second >= 0x80 && second <= 0xbf;
       const bool valid = continuation && first >= 0xc2 && first <= 0xf4 && !(first == 0xe0 && second < 0xa0) &&
-                         !(first == 0xed && second > 0x9f) && !(first == 0xf0 && second < 0x90) && !(first == 0xf4 && second > 0x8f);
+                         !(first == 0xed && second > 0x9f) && !(first == 0xf0 && second < 0x90) &&
+                         !(first == 0xf4 && second > 0x8f);
       ASSERT_EQ(DecodeUtf8(text, 0).valid, valid) << first << " " << second;
     }
   }
@@ -97,7 +374,8 @@ TEST(Utf8Test, FindInvalidGivesTheFirstByte) {
   EXPECT_EQ(FindInvalidUtf8("ab\xe2\x82"), 2u);
 }
 
-// Any bytes: the steps cover the text, the replaced text is valid, valid text is unchanged, and replacing twice is replacing once.
+// Any bytes: the steps cover the text, the replaced text is valid, valid text is unchanged, and replacing twice is
+// replacing once.
 RC_GTEST_PROP(Utf8Test, AnyBytesBecomeValidText, (const std::string& text)) {
   std::string once, twice;
   const size_t replaced = ReplaceInvalidUtf8(text, once);

@@ -12,8 +12,12 @@ namespace {
 int64_t TileBytes(uint64_t padded_width, DType dtype) {
   return static_cast<int64_t>(padded_width * kTileTokens * InfoOf(dtype).block_bytes);
 }
-int64_t KTileBytes(const CacheDescriptor& d) { return TileBytes(CacheDescriptor::Padded(d.k_head_dim), d.k_dtype); }
-int64_t VTileBytes(const CacheDescriptor& d) { return TileBytes(CacheDescriptor::Padded(d.v_head_dim), d.v_dtype); }
+int64_t KTileBytes(const CacheDescriptor& d) {
+  return TileBytes(CacheDescriptor::Padded(d.k_head_dim), d.k_dtype);
+}
+int64_t VTileBytes(const CacheDescriptor& d) {
+  return TileBytes(CacheDescriptor::Padded(d.v_head_dim), d.v_dtype);
+}
 
 // Index of cell (token slot, dimension) in a K tile and of (slot, column) in a V tile.
 int64_t KCell(DType dtype, int64_t slot, int64_t dim) {
@@ -31,7 +35,8 @@ void PutCell(uint8_t* tile, DType dtype, int64_t index, float value) {
   }
 }
 float GetCell(const uint8_t* tile, DType dtype, int64_t index) {
-  return dtype == DType::kF32 ? reinterpret_cast<const float*>(tile)[index] : Bf16ToFloat(reinterpret_cast<const uint16_t*>(tile)[index]);
+  return dtype == DType::kF32 ? reinterpret_cast<const float*>(tile)[index]
+                              : Bf16ToFloat(reinterpret_cast<const uint16_t*>(tile)[index]);
 }
 
 }  // namespace
@@ -87,7 +92,8 @@ uint8_t* KvCache::HeadTile(int64_t layer, int64_t kv_head, int64_t token) const 
   return block + layer_offsets_[layer] + kv_head * (KTileBytes(d) + VTileBytes(d));
 }
 
-void KvCache::Write(int64_t layer, int64_t first, int64_t count, const float* k, int64_t k_stride, const float* v, int64_t v_stride) {
+void KvCache::Write(int64_t layer, int64_t first, int64_t count, const float* k, int64_t k_stride, const float* v,
+                    int64_t v_stride) {
   ATTEND_CHECK(first >= 0 && first + count <= num_tokens_);
   const CacheDescriptor& d = layers_[layer];
   const int64_t width = static_cast<int64_t>(CacheDescriptor::Padded(d.v_head_dim));
@@ -98,7 +104,8 @@ void KvCache::Write(int64_t layer, int64_t first, int64_t count, const float* k,
       uint8_t* v_tile = k_tile + KTileBytes(d);
       const float* k_row = k + i * k_stride + head * d.k_head_dim;
       const float* v_row = v + i * v_stride + head * d.v_head_dim;
-      for (int64_t dim = 0; dim < d.k_head_dim; ++dim) PutCell(k_tile, d.k_dtype, KCell(d.k_dtype, slot, dim), k_row[dim]);
+      for (int64_t dim = 0; dim < d.k_head_dim; ++dim)
+        PutCell(k_tile, d.k_dtype, KCell(d.k_dtype, slot, dim), k_row[dim]);
       for (int64_t c = 0; c < d.v_head_dim; ++c) PutCell(v_tile, d.v_dtype, VCell(d.v_dtype, slot, c, width), v_row[c]);
     }
   }

@@ -1,9 +1,9 @@
-// The KV cache of one sequence, in kernel order: a token's K and V are packed once, on append, into the panels that attention
-// reads; nothing is packed again at run time. Layout version 1 (docs/reference/cache.md).
+// The KV cache of one sequence, in kernel order: a token's K and V are packed once, on append, into the panels that
+// attention reads; nothing is packed again at run time. Layout version 1 (docs/reference/cache.md).
 //
-// Memory comes in blocks of 64 tokens for all layers, so that the bytes are exactly those of CacheDescriptor::AllocatedBytes.
-// Fork shares blocks; a shared block is copied when one of its owners writes into it. Not safe for concurrent writers; Write
-// of different layers or tokens may run concurrently between two Extends.
+// Memory comes in blocks of 64 tokens for all layers, so that the bytes are exactly those of
+// CacheDescriptor::AllocatedBytes. Fork shares blocks; a shared block is copied when one of its owners writes into it.
+// Not safe for concurrent writers; Write of different layers or tokens may run concurrently between two Extends.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,14 @@ class KvCache {
   KvCache(KvCache&&) = default;
   KvCache& operator=(KvCache&&) = default;
 
-  // Room for `count` more tokens, which must then be written for every layer. Errors: out_of_memory; the cache is unchanged.
+  // Room for `count` more tokens, which must then be written for every layer. Errors: out_of_memory; the cache is
+  // unchanged.
   Result<void> Extend(int64_t count);
 
-  // Packs K [count, k_stride] and V [count, v_stride] (heads side by side, [Hkv * D]) of tokens [first, first + count) of one
-  // layer, rounded to the layer's format. Precondition: first + count <= num_tokens().
-  void Write(int64_t layer, int64_t first, int64_t count, const float* k, int64_t k_stride, const float* v, int64_t v_stride);
+  // Packs K [count, k_stride] and V [count, v_stride] (heads side by side, [Hkv * D]) of tokens [first, first + count)
+  // of one layer, rounded to the layer's format. Precondition: first + count <= num_tokens().
+  void Write(int64_t layer, int64_t first, int64_t count, const float* k, int64_t k_stride, const float* v,
+             int64_t v_stride);
 
   // The inverse of Write for one token of one kv head: k [head_dim], v [v_head_dim].
   void Read(int64_t layer, int64_t kv_head, int64_t token, float* k, float* v) const;

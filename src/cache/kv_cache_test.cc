@@ -16,19 +16,23 @@ CacheDescriptor Layer(uint32_t heads, uint32_t k_dim, uint32_t v_dim, DType dtyp
 
 // A value that says where it belongs; not exact in bf16.
 float ValueAt(int64_t layer, int64_t token, int64_t head, int64_t column, bool is_v, int version = 0) {
-  return static_cast<float>(1 + layer * 7 + token * 131 + head * 17 + column * 3 + (is_v ? 50000 : 0)) * 1.00037f + static_cast<float>(version) * 1e6f;
+  return static_cast<float>(1 + layer * 7 + token * 131 + head * 17 + column * 3 + (is_v ? 50000 : 0)) * 1.00037f +
+         static_cast<float>(version) * 1e6f;
 }
 
 // Writes tokens [first, first + count) of every layer, rows padded by a few floats.
 void WriteTokens(KvCache& cache, int64_t first, int64_t count, int version = 0) {
   for (int64_t l = 0; l < cache.num_layers(); ++l) {
     const CacheDescriptor& d = cache.layer(l);
-    const int64_t k_stride = int64_t{d.num_kv_heads} * d.k_head_dim + 3, v_stride = int64_t{d.num_kv_heads} * d.v_head_dim + 1;
+    const int64_t k_stride = int64_t{d.num_kv_heads} * d.k_head_dim + 3,
+                  v_stride = int64_t{d.num_kv_heads} * d.v_head_dim + 1;
     std::vector<float> k(static_cast<size_t>(count * k_stride), -1.0f), v(static_cast<size_t>(count * v_stride), -1.0f);
     for (int64_t t = 0; t < count; ++t) {
       for (int64_t h = 0; h < d.num_kv_heads; ++h) {
-        for (int64_t c = 0; c < d.k_head_dim; ++c) k[t * k_stride + h * d.k_head_dim + c] = ValueAt(l, first + t, h, c, false, version);
-        for (int64_t c = 0; c < d.v_head_dim; ++c) v[t * v_stride + h * d.v_head_dim + c] = ValueAt(l, first + t, h, c, true, version);
+        for (int64_t c = 0; c < d.k_head_dim; ++c)
+          k[t * k_stride + h * d.k_head_dim + c] = ValueAt(l, first + t, h, c, false, version);
+        for (int64_t c = 0; c < d.v_head_dim; ++c)
+          v[t * v_stride + h * d.v_head_dim + c] = ValueAt(l, first + t, h, c, true, version);
       }
     }
     cache.Write(l, first, count, k.data(), k_stride, v.data(), v_stride);
@@ -81,7 +85,8 @@ TEST(KvCacheTest, SpecialValuesKeepTheirClass) {
   for (DType dtype : {DType::kF32, DType::kBf16}) {
     KvCache cache = *KvCache::Make({Layer(1, 4, 4, dtype)});
     ASSERT_TRUE(cache.Extend(1));
-    const float values[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -0.0f, 1e-40f};
+    const float values[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -0.0f,
+                            1e-40f};
     cache.Write(0, 0, 1, values, 4, values, 4);
     float k[4], v[4];
     cache.Read(0, 0, 0, k, v);

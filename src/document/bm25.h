@@ -1,5 +1,5 @@
-// Okapi BM25 (Robertson and Zaragoza 2009, doi:10.1561/1500000019) over short texts, k1 = 1.2, b = 0.75, on the words of
-// SearchTerms:
+// Okapi BM25 (Robertson and Zaragoza 2009, doi:10.1561/1500000019) over short texts, k1 = 1.2, b = 0.75, on the words
+// of SearchTerms:
 //
 //   score(q, d) = sum over words w of q:  idf(w) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * |d| / mean |d|))
 //   idf(w) = ln(1 + (N - df + 0.5) / (df + 0.5))

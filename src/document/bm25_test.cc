@@ -17,7 +17,8 @@ TEST(Bm25, FollowsTheFormula) {
 }
 
 TEST(Bm25, PrefersRareWordsAndShortTexts) {
-  const Bm25Index index({"the fee is paid in march", "the fee is paid in march and april and also in may", "the fee", "fees rise"});
+  const Bm25Index index(
+      {"the fee is paid in march", "the fee is paid in march and april and also in may", "the fee", "fees rise"});
   const std::vector<double> march = index.Scores("Which fees are due in March?");
   EXPECT_GT(march[0], march[1]);
   EXPECT_GT(march[1], march[2]);

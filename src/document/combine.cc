@@ -23,7 +23,8 @@ Result<Generation> CombineAnswers(const CombineRequest& request, Transformer& tr
       std::vector<uint32_t> ids;
       size_t end = begin;
       while (end < answers.size()) {
-        std::vector<uint32_t> longer = prompt.Whole(tokenizer.Encode(Listed(answers, begin, end + 1)), request.question);
+        std::vector<uint32_t> longer =
+            prompt.Whole(tokenizer.Encode(Listed(answers, begin, end + 1)), request.question);
         if (static_cast<int64_t>(longer.size()) + request.answer_tokens > request.context_tokens) break;
         ids = std::move(longer);
         ++end;

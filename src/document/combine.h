@@ -1,5 +1,5 @@
-// Combining the answers of pieces: the model reads them as a short document and answers again. Too many for one prompt are
-// combined in groups first; every round has fewer, so it ends.
+// Combining the answers of pieces: the model reads them as a short document and answers again. Too many for one prompt
+// are combined in groups first; every round has fewer, so it ends.
 #pragma once
 
 #include <string>

@@ -80,14 +80,18 @@ Evidence EvidenceFor(const EvidenceDocument& document, const EvidenceQuestion& q
 
 }  // namespace
 
-double ConfidenceOf(const AnswerSignals& signals) { return signals.agreement + signals.coverage / 2 + signals.deviations / 8; }
+double ConfidenceOf(const AnswerSignals& signals) {
+  return signals.agreement + signals.coverage / 2 + signals.deviations / 8;
+}
 
-Result<std::vector<Evidence>> FindEvidence(const EvidenceDocument& document, std::span<const EvidenceQuestion> questions,
-                                           const EvidenceModel& model, const EvidenceProgress& progress) {
+Result<std::vector<Evidence>> FindEvidence(const EvidenceDocument& document,
+                                           std::span<const EvidenceQuestion> questions, const EvidenceModel& model,
+                                           const EvidenceProgress& progress) {
   const PassageTexts texts = TextsOf(document);
   std::vector<std::string> asked;
   for (const EvidenceQuestion& question : questions) asked.push_back(question.text);
-  ATTEND_ASSIGN_OR_RETURN(const std::vector<std::vector<double>> gains, LikelihoodGains(model, texts.tokens, asked, progress));
+  ATTEND_ASSIGN_OR_RETURN(const std::vector<std::vector<double>> gains,
+                          LikelihoodGains(model, texts.tokens, asked, progress));
   const Bm25Index words(texts.bytes);
   std::vector<Evidence> all;
   for (size_t q = 0; q < questions.size(); ++q) all.push_back(EvidenceFor(document, questions[q], words, gains[q]));

@@ -2,11 +2,13 @@
 //
 //   bm25        words of the question in the passage (bm25.h)
 //   likelihood  ln p(question | passage) - ln p(question), per token of the question (likelihood.h)
-//   attention   mass of the question's tokens on the passage minus that of a question without content, over the few heads of
+//   attention   mass of the question's tokens on the passage minus that of a question without content, over the few
+//   heads of
 //               the model that retrieve (evidence_heads.h); absent for a model whose heads are not known
 //
-// and whether the document answers it at all. Right passages on tests/data/dev (34 questions, SmolLM2-135M; first / in the first
-// three): bm25 22 / 27, likelihood 26 / 31, attention 21 / 29 (heads chosen on the other text), all three fused 27 / 34.
+// and whether the document answers it at all. Right passages on tests/data/dev (34 questions, SmolLM2-135M; first / in
+// the first three): bm25 22 / 27, likelihood 26 / 31, attention 21 / 29 (heads chosen on the other text), all three
+// fused 27 / 34.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +36,8 @@ inline constexpr std::string_view kNeutralQuestion = "N/A";
 
 struct EvidenceQuestion {
   std::string text;
-  // [document tokens] AttendedMass over RetrievalHeads of the tokens of DocumentPrompt::After(text), divided by their number;
-  // pieces one after the other. Empty: no attention rule.
+  // [document tokens] AttendedMass over RetrievalHeads of the tokens of DocumentPrompt::After(text), divided by their
+  // number; pieces one after the other. Empty: no attention rule.
   std::vector<double> mass;
 };
 
@@ -59,8 +61,8 @@ struct AnswerSignals {
 // agreement + coverage / 2 + deviations / 8. Below kLeastConfidence nothing answers.
 double ConfidenceOf(const AnswerSignals& signals);
 
-// On tests/data/dev this says "nothing" to 14 of 20 questions without an answer and, wrongly, to 3 of 34 with one; to 12 and 4
-// with heads chosen on the other text.
+// On tests/data/dev this says "nothing" to 14 of 20 questions without an answer and, wrongly, to 3 of 34 with one; to
+// 12 and 4 with heads chosen on the other text.
 inline constexpr double kLeastConfidence = 1.1;
 
 struct Evidence {
@@ -70,7 +72,8 @@ struct Evidence {
 };
 
 // One for each question. Errors: those of Transformer::Forward; interrupted when progress says no.
-Result<std::vector<Evidence>> FindEvidence(const EvidenceDocument& document, std::span<const EvidenceQuestion> questions,
-                                           const EvidenceModel& model, const EvidenceProgress& progress = {});
+Result<std::vector<Evidence>> FindEvidence(const EvidenceDocument& document,
+                                           std::span<const EvidenceQuestion> questions, const EvidenceModel& model,
+                                           const EvidenceProgress& progress = {});
 
 }  // namespace attend

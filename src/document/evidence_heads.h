@@ -1,5 +1,5 @@
-// The heads of known models in which retrieval happens: their attention from a question to the passage that answers it. The
-// sum over all heads is worthless.
+// The heads of known models in which retrieval happens: their attention from a question to the passage that answers it.
+// The sum over all heads is worthless.
 #pragma once
 
 #include <span>

@@ -9,7 +9,8 @@ std::vector<int64_t> RanksOf(std::span<const double> scores) {
   std::vector<double> sorted(scores.begin(), scores.end());
   std::sort(sorted.begin(), sorted.end());
   std::vector<int64_t> ranks;
-  for (const double score : scores) ranks.push_back(sorted.end() - std::lower_bound(sorted.begin(), sorted.end(), score));
+  for (const double score : scores)
+    ranks.push_back(sorted.end() - std::lower_bound(sorted.begin(), sorted.end(), score));
   return ranks;
 }
 

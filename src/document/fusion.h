@@ -1,6 +1,6 @@
 // Rankings joined without comparing their scores: reciprocal rank fusion (Cormack, Clarke and Buettcher 2009,
-// doi:10.1145/1571941.1572114), sum of 1 / (5 + rank). 5 instead of the customary 60: a document has tens of passages, not
-// millions, and being first must count.
+// doi:10.1145/1571941.1572114), sum of 1 / (5 + rank). 5 instead of the customary 60: a document has tens of passages,
+// not millions, and being first must count.
 #pragma once
 
 #include <cstdint>

@@ -23,11 +23,13 @@ TEST(Fusion, SumsReciprocalRanks) {
 }
 
 TEST(Fusion, TwoSecondPlacesBeatAFirstAndALast) {
-  const std::vector<double> fused = FuseRanks({{1, 2, 3, 4, 5, 6}, {6, 2, 1, 3, 4, 5}});
+  const std::vector<double> fused = FuseRanks({{1, 2, 3, 4, 5, 6}, {6, 2, 3, 1, 4, 5}});
   EXPECT_EQ(OrderOf(fused).front(), 1u);
 }
 
-TEST(Fusion, OrderKeepsEqualsAsTheyStand) { EXPECT_EQ(OrderOf(std::vector<double>{1, 2, 2, 0}), (std::vector<size_t>{1, 2, 0, 3})); }
+TEST(Fusion, OrderKeepsEqualsAsTheyStand) {
+  EXPECT_EQ(OrderOf(std::vector<double>{1, 2, 2, 0}), (std::vector<size_t>{1, 2, 0, 3}));
+}
 
 }  // namespace
 }  // namespace attend

@@ -15,10 +15,14 @@ constexpr std::string_view kCue = "\n\nQuestion answered by the text:";
 
 class LikelihoodPass {
  public:
-  LikelihoodPass(const EvidenceModel& model, std::span<const std::span<const uint32_t>> texts, std::span<const std::string> questions,
-                 const EvidenceProgress& progress)
-      : model_(model), progress_(progress), before_(model.tokenizer->Encode(kBefore)), cue_(model.tokenizer->Encode(kCue)) {
-    if (model.tokenizer->add_bos() && model.tokenizer->bos_id()) before_.insert(before_.begin(), *model.tokenizer->bos_id());
+  LikelihoodPass(const EvidenceModel& model, std::span<const std::span<const uint32_t>> texts,
+                 std::span<const std::string> questions, const EvidenceProgress& progress)
+      : model_(model),
+        progress_(progress),
+        before_(model.tokenizer->Encode(kBefore)),
+        cue_(model.tokenizer->Encode(kCue)) {
+    if (model.tokenizer->add_bos() && model.tokenizer->bos_id())
+      before_.insert(before_.begin(), *model.tokenizer->bos_id());
     int64_t question_tokens = 0;
     for (const std::string& question : questions) {
       questions_.push_back(model.tokenizer->Encode(" " + question));
@@ -29,7 +33,8 @@ class LikelihoodPass {
   }
 
   Result<std::vector<std::vector<double>>> Run(std::span<const std::span<const uint32_t>> texts) {
-    ATTEND_ASSIGN_OR_RETURN(KvCache before, KvCache::Make(CacheDescriptors(model_.transformer->header(), model_.kv_dtype)));
+    ATTEND_ASSIGN_OR_RETURN(KvCache before,
+                            KvCache::Make(CacheDescriptors(model_.transformer->header(), model_.kv_dtype)));
     ATTEND_RETURN_IF_ERROR(Prefill(*model_.transformer, before, before_));
     ATTEND_ASSIGN_OR_RETURN(const std::vector<double> alone, MeanLogLikelihoods(before, {}));
     std::vector<std::vector<double>> gains(questions_.size());
@@ -41,7 +46,9 @@ class LikelihoodPass {
   }
 
  private:
-  static std::span<const uint32_t> Clipped(std::span<const uint32_t> text) { return text.first(std::min(text.size(), kLikelihoodTextTokens)); }
+  static std::span<const uint32_t> Clipped(std::span<const uint32_t> text) {
+    return text.first(std::min(text.size(), kLikelihoodTextTokens));
+  }
 
   // Of each question after the text and the cue.
   Result<std::vector<double>> MeanLogLikelihoods(const KvCache& before, std::span<const uint32_t> text) {
@@ -54,7 +61,8 @@ class LikelihoodPass {
     for (const std::vector<uint32_t>& question : questions_) {
       KvCache fork = cache.Fork();
       ATTEND_ASSIGN_OR_RETURN(const std::vector<float> nll, ScoreTokens(*model_.transformer, fork, question, logits));
-      means.push_back(-std::accumulate(nll.begin(), nll.end(), 0.0) / static_cast<double>(std::max<size_t>(1, nll.size())));
+      means.push_back(-std::accumulate(nll.begin(), nll.end(), 0.0) /
+                      static_cast<double>(std::max<size_t>(1, nll.size())));
       ATTEND_RETURN_IF_ERROR(Advance(question.size()));
     }
     return means;
@@ -82,8 +90,10 @@ class LikelihoodPass {
 
 }  // namespace
 
-Result<std::vector<std::vector<double>>> LikelihoodGains(const EvidenceModel& model, std::span<const std::span<const uint32_t>> texts,
-                                                         std::span<const std::string> questions, const EvidenceProgress& progress) {
+Result<std::vector<std::vector<double>>> LikelihoodGains(const EvidenceModel& model,
+                                                         std::span<const std::span<const uint32_t>> texts,
+                                                         std::span<const std::string> questions,
+                                                         const EvidenceProgress& progress) {
   return LikelihoodPass(model, texts, questions, progress).Run(texts);
 }
 

@@ -2,8 +2,8 @@
 //
 //   gain(question, text) = (ln p(question | text) - ln p(question)) / tokens of the question      [nats per token]
 //
-// The text is read once for all questions, then each question's tokens follow in a fork of the cache: for a document cut into
-// passages about the linear cost of one prefill, and tokens(question) * num_texts more for each question.
+// The text is read once for all questions, then each question's tokens follow in a fork of the cache: for a document
+// cut into passages about the linear cost of one prefill, and tokens(question) * num_texts more for each question.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,9 @@ using EvidenceProgress = std::function<bool(int64_t done_tokens, int64_t total_t
 inline constexpr size_t kLikelihoodTextTokens = 512;
 
 // [questions][texts]. Errors: those of Transformer::Forward; interrupted when progress says no.
-Result<std::vector<std::vector<double>>> LikelihoodGains(const EvidenceModel& model, std::span<const std::span<const uint32_t>> texts,
-                                                         std::span<const std::string> questions, const EvidenceProgress& progress = {});
+Result<std::vector<std::vector<double>>> LikelihoodGains(const EvidenceModel& model,
+                                                         std::span<const std::span<const uint32_t>> texts,
+                                                         std::span<const std::string> questions,
+                                                         const EvidenceProgress& progress = {});
 
 }  // namespace attend

@@ -26,7 +26,8 @@ constexpr KnownKind kKnownKinds[] = {
     {"GGUF", "a GGUF model", "attend read DOCUMENT -m MODEL"},
 };
 
-tl::unexpected<Error> TextError(ErrorCode code, const std::string& name, std::string expected, std::string found, std::string hint) {
+tl::unexpected<Error> TextError(ErrorCode code, const std::string& name, std::string expected, std::string found,
+                                std::string hint) {
   return tl::unexpected(Error{.code = code,
                               .where = name,
                               .subject = {},
@@ -40,13 +41,15 @@ tl::unexpected<Error> TextError(ErrorCode code, const std::string& name, std::st
 Result<Document> DocumentFromBytes(std::string bytes, std::string name, const LoadOptions& options) {
   for (const KnownKind& known : kKnownKinds) {
     if (std::string_view(bytes).substr(0, known.magic.size()) == known.magic) {
-      return TextError(ErrorCode::kTextUnsupportedFormat, name, "UTF-8 text", known.kind, std::string("first: ") + known.command);
+      return TextError(ErrorCode::kTextUnsupportedFormat, name, "UTF-8 text", known.kind,
+                       std::string("first: ") + known.command);
     }
   }
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (std::string_view(bytes).substr(0, 3) == kByteOrderMark) bytes.erase(0, 3);
   if (const size_t nul = bytes.find('\0'); nul != std::string::npos) {
-    return TextError(ErrorCode::kTextBinary, name, "text", "a NUL byte at " + std::to_string(nul), "extract the text first");
+    return TextError(ErrorCode::kTextBinary, name, "text", "a NUL byte at " + std::to_string(nul),
+                     "extract the text first");
   }
   Document document{std::move(name), {}, 0};
   const auto bad = FindInvalidUtf8(bytes);

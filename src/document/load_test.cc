@@ -5,7 +5,9 @@
 namespace attend {
 namespace {
 
-Result<Document> FromBytes(std::string bytes, bool lossy = false) { return DocumentFromBytes(std::move(bytes), "d", {.lossy = lossy}); }
+Result<Document> FromBytes(std::string bytes, bool lossy = false) {
+  return DocumentFromBytes(std::move(bytes), "d", {.lossy = lossy});
+}
 
 TEST(LoadDocument, TakesOffAByteOrderMark) {
   const auto document = FromBytes("\xef\xbb\xbfhello");
@@ -21,9 +23,14 @@ TEST(LoadDocument, NamesTheFirstIllFormedByteAndItsLine) {
 }
 
 TEST(LoadDocument, LossyReplacesAndCounts) {
-  const auto document = FromBytes("a\xff\xfe" "b\xe2\x82", true);
+  const auto document = FromBytes(
+      "a\xff\xfe"
+      "b\xe2\x82",
+      true);
   ASSERT_TRUE(document);
-  EXPECT_EQ(document->text, "a\xef\xbf\xbd\xef\xbf\xbd" "b\xef\xbf\xbd");
+  EXPECT_EQ(document->text,
+            "a\xef\xbf\xbd\xef\xbf\xbd"
+            "b\xef\xbf\xbd");
   EXPECT_EQ(document->num_replaced, 3u);
 }
 

@@ -36,7 +36,8 @@ class Splitter {
   std::vector<Passage> Split() {
     const std::vector<Sentence>& sentences = parts_.sentences;
     for (size_t first = 0, end = 0; first < sentences.size(); first = end) {
-      for (end = first; end < sentences.size() && sentences[end].paragraph == sentences[first].paragraph; ++end) {}
+      for (end = first; end < sentences.size() && sentences[end].paragraph == sentences[first].paragraph; ++end) {
+      }
       AddParagraph(first, end);
     }
     Close(sentences.size());
@@ -66,7 +67,8 @@ class Splitter {
     const int64_t target = total / num_parts;
     for (size_t next = begin_ + 1; next < end; ++next) {
       // The border falls where the part is nearest to its target.
-      if (2 * Tokens(begin_, next) + Tokens(next, next + 1) >= 2 * target && Tokens(next, end) >= limits_.min_tokens) Close(next);
+      if (2 * Tokens(begin_, next) + Tokens(next, next + 1) >= 2 * target && Tokens(next, end) >= limits_.min_tokens)
+        Close(next);
     }
   }
 
@@ -90,9 +92,12 @@ class Splitter {
 
 }  // namespace
 
-bool LooksLikeHeading(std::string_view sentence, int64_t num_tokens) { return num_tokens <= kHeadingTokens && !EndsLikeASentence(sentence); }
+bool LooksLikeHeading(std::string_view sentence, int64_t num_tokens) {
+  return num_tokens <= kHeadingTokens && !EndsLikeASentence(sentence);
+}
 
-std::vector<Passage> SplitPassages(std::string_view text, const Encoding& encoding, const TextParts& parts, const PassageLimits& limits) {
+std::vector<Passage> SplitPassages(std::string_view text, const Encoding& encoding, const TextParts& parts,
+                                   const PassageLimits& limits) {
   return Splitter(text, parts, SentenceTokens(encoding, parts), limits).Split();
 }
 

@@ -1,6 +1,7 @@
-// A document as passages, the units that evidence ranks: paragraphs of a document, a heading joined to what follows it, short
-// neighbours merged and long paragraphs split between sentences, so that most passages hold 40 to 200 tokens. Every sentence
-// lies in exactly one passage and every token in exactly one; passages are in order. O(n). Nothing can fail.
+// A document as passages, the units that evidence ranks: paragraphs of a document, a heading joined to what follows it,
+// short neighbours merged and long paragraphs split between sentences, so that most passages hold 40 to 200 tokens.
+// Every sentence lies in exactly one passage and every token in exactly one; passages are in order. O(n). Nothing can
+// fail.
 #pragma once
 
 #include <string_view>

@@ -53,14 +53,16 @@ TEST(PassageSplit, AHeadingJoinsWhatFollows) {
 }
 
 TEST(PassageSplit, ShortParagraphsAreMerged) {
-  EXPECT_EQ(Sizes(Split(Words(15) + "\n\n" + Words(15) + "\n\n" + Words(15) + "\n\n" + Words(50))), (std::vector<int64_t>{45, 50}));
-  EXPECT_EQ(Sizes(Split(Words(15) + "\n\n" + Words(199))), (std::vector<int64_t>{15, 199}));  // not into one that is full
+  EXPECT_EQ(Sizes(Split(Words(15) + "\n\n" + Words(15) + "\n\n" + Words(15) + "\n\n" + Words(50))),
+            (std::vector<int64_t>{45, 50}));
+  EXPECT_EQ(Sizes(Split(Words(15) + "\n\n" + Words(199))),
+            (std::vector<int64_t>{15, 199}));  // not into one that is full
 }
 
 TEST(PassageSplit, LongParagraphsAreSplitEvenlyAtSentences) {
   std::string text;
-  for (int i = 0; i < 30; ++i) text += Words(10, "End. ");
-  EXPECT_EQ(Sizes(Split(text)), (std::vector<int64_t>{150, 151}));  // the space at the end is a token here
+  for (int i = 0; i < 30; ++i) text += "Then " + Words(9, "end. ");  // a sentence begins with a capital
+  EXPECT_EQ(Sizes(Split(text)), (std::vector<int64_t>{150, 151}));   // the space at the end is a token here
   EXPECT_EQ(Sizes(Split(Words(500))), (std::vector<int64_t>{500}));  // one sentence stays whole
 }
 

@@ -5,8 +5,9 @@
 
 namespace attend {
 
-std::vector<AttendedPassage> TopPassages(std::span<const double> mass, int64_t first_key, std::span<const size_t> offsets,
-                                         std::span<const Sentence> sentences, size_t limit) {
+std::vector<AttendedPassage> TopPassages(std::span<const double> mass, int64_t first_key,
+                                         std::span<const size_t> offsets, std::span<const Sentence> sentences,
+                                         size_t limit) {
   if (sentences.empty()) return {};
   std::vector<double> of_sentence(sentences.size(), 0.0);
   for (size_t token = 0; token < offsets.size() && first_key + token < mass.size(); ++token) {

@@ -14,8 +14,10 @@ struct AttendedPassage {
   double share = 0;     // of the mass on all sentences, 0..1
 };
 
-// The `limit` sentences with most mass, best first. Token i of the document is key first_key + i; offsets are the tokens' bytes.
-std::vector<AttendedPassage> TopPassages(std::span<const double> mass, int64_t first_key, std::span<const size_t> offsets,
-                                         std::span<const Sentence> sentences, size_t limit);
+// The `limit` sentences with most mass, best first. Token i of the document is key first_key + i; offsets are the
+// tokens' bytes.
+std::vector<AttendedPassage> TopPassages(std::span<const double> mass, int64_t first_key,
+                                         std::span<const size_t> offsets, std::span<const Sentence> sentences,
+                                         size_t limit);
 
 }  // namespace attend

@@ -16,7 +16,8 @@ ForwardHooks Both(ForwardHooks a, ForwardHooks b) {
 
 }  // namespace
 
-Result<PieceReader> PieceReader::Make(Transformer& transformer, ThreadPool& pool, const DocumentPrompt& prompt, DType kv_dtype) {
+Result<PieceReader> PieceReader::Make(Transformer& transformer, ThreadPool& pool, const DocumentPrompt& prompt,
+                                      DType kv_dtype) {
   ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(transformer.header(), kv_dtype)));
   return PieceReader(transformer, pool, prompt, std::move(cache));
 }
@@ -61,7 +62,8 @@ Result<PieceReader::Written> PieceReader::Write(const AskedQuestion& asked, cons
   AttendedMass all(*transformer_, *pool_);
   KvCache cache = asked.cache.Fork();
   Written written;
-  ATTEND_ASSIGN_OR_RETURN(written.generation, Generate(*transformer_, cache, asked.logits, options, on_token, all.hooks()));
+  ATTEND_ASSIGN_OR_RETURN(written.generation,
+                          Generate(*transformer_, cache, asked.logits, options, on_token, all.hooks()));
   // An answer of no token looked at nothing; one of one token was chosen by the question's last.
   written.mass = all.mass().empty() ? asked.mass : OfDocument(all.mass());
   return written;

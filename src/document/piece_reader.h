@@ -1,5 +1,5 @@
-// One piece of a document in a KV cache, and questions put to it: the document's tokens are read once, every question continues
-// on a fork of that cache.
+// One piece of a document in a KV cache, and questions put to it: the document's tokens are read once, every question
+// continues on a fork of that cache.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@ namespace attend {
 struct AskedQuestion {
   KvCache cache;              // document and question
   std::vector<float> logits;  // [vocab] of the question's last token
-  std::vector<double> selected_mass;  // per document token of the piece and question token, the heads given; empty: none were
-  std::vector<double> mass;           // per document token of the piece, all heads
+  std::vector<double>
+      selected_mass;         // per document token of the piece and question token, the heads given; empty: none were
+  std::vector<double> mass;  // per document token of the piece, all heads
 };
 
 // Called with the document tokens read so far; false stops the reading.
@@ -31,10 +32,11 @@ using ReadProgress = std::function<bool(int64_t done_tokens)>;
 class PieceReader {
  public:
   // All arguments must outlive the reader. Errors: those of KvCache::Make.
-  static Result<PieceReader> Make(Transformer& transformer, ThreadPool& pool, const DocumentPrompt& prompt, DType kv_dtype);
+  static Result<PieceReader> Make(Transformer& transformer, ThreadPool& pool, const DocumentPrompt& prompt,
+                                  DType kv_dtype);
 
-  // Reads the prompt's opening and the tokens of a piece into an empty cache. Returns the document tokens that were read: fewer
-  // than given only when `progress` stopped it. Errors: those of Transformer::Forward.
+  // Reads the prompt's opening and the tokens of a piece into an empty cache. Returns the document tokens that were
+  // read: fewer than given only when `progress` stopped it. Errors: those of Transformer::Forward.
   Result<int64_t> Read(std::span<const uint32_t> tokens, const ReadProgress& progress);
 
   // Reads a question on a fork of the piece's cache. `selected_heads` may be empty.
@@ -48,7 +50,8 @@ class PieceReader {
     Generation generation;
     std::vector<double> mass;  // per document token of the piece
   };
-  Result<Written> Write(const AskedQuestion& asked, const GenerateOptions& options, const std::function<bool(uint32_t)>& on_token);
+  Result<Written> Write(const AskedQuestion& asked, const GenerateOptions& options,
+                        const std::function<bool(uint32_t)>& on_token);
 
   int64_t num_cache_tokens() const { return cache_.num_tokens(); }
 

@@ -27,7 +27,8 @@ int64_t LastStartWithin(const std::vector<int64_t>& starts, int64_t low, int64_t
 
 }  // namespace
 
-std::vector<TokenRange> CutPieces(const Encoding& encoding, const TextParts& parts, int64_t num_pieces, int64_t max_tokens) {
+std::vector<TokenRange> CutPieces(const Encoding& encoding, const TextParts& parts, int64_t num_pieces,
+                                  int64_t max_tokens) {
   std::vector<size_t> paragraph_begins, sentence_begins;
   for (const ByteRange& paragraph : parts.paragraphs) paragraph_begins.push_back(paragraph.begin);
   for (const Sentence& sentence : parts.sentences) sentence_begins.push_back(sentence.range.begin);

@@ -1,5 +1,5 @@
-// Cutting a document into the pieces of a plan: every token lies in exactly one piece, borders fall between paragraphs where
-// one is near and between sentences otherwise.
+// Cutting a document into the pieces of a plan: every token lies in exactly one piece, borders fall between paragraphs
+// where one is near and between sentences otherwise.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ struct TokenRange {
   bool operator==(const TokenRange&) const = default;
 };
 
-// At least `num_pieces` ranges of at most `max_tokens` tokens that cover all tokens in order. A border is moved back by up to a
-// quarter of a piece to the end of a paragraph, else of a sentence, else it falls where it falls.
-std::vector<TokenRange> CutPieces(const Encoding& encoding, const TextParts& parts, int64_t num_pieces, int64_t max_tokens);
+// At least `num_pieces` ranges of at most `max_tokens` tokens that cover all tokens in order. A border is moved back by
+// up to a quarter of a piece to the end of a paragraph, else of a sentence, else it falls where it falls.
+std::vector<TokenRange> CutPieces(const Encoding& encoding, const TextParts& parts, int64_t num_pieces,
+                                  int64_t max_tokens);
 
 }  // namespace attend

@@ -1,7 +1,6 @@
 #include "document/pieces.h"
 
 #include <gtest/gtest.h>
-
 #include <rapidcheck/gtest.h>
 
 #include "document/passages.h"
@@ -23,7 +22,9 @@ RC_GTEST_PROP(CutPieces, EveryTokenLiesInExactlyOnePieceOfAllowedSize, ()) {
   const auto words = *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 30)));
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) {
-    text += std::string(static_cast<size_t>(words[i]), 'a') + (words[i] % 5 == 0 ? ".\n\n" : words[i] % 3 == 0 ? ". " : " ");
+    text += std::string(static_cast<size_t>(words[i]), 'a') + (words[i] % 5 == 0   ? ".\n\n"
+                                                               : words[i] % 3 == 0 ? ". "
+                                                                                   : " ");
   }
   const int64_t num_pieces = *rc::gen::inRange(1, 9), max_tokens = *rc::gen::inRange(1, 200);
   const auto pieces = CutPieces(BytesAsTokens(text), SplitText(text), num_pieces, max_tokens);
@@ -51,8 +52,8 @@ TEST(TopPassages, RanksSentencesByTheirShareOfTheMass) {
   const TextParts parts = SplitText(text);
   ASSERT_EQ(parts.sentences.size(), 3u);
   std::vector<double> mass(text.size(), 0.0);
-  mass[1] = 1;   // first sentence
-  mass[8] = 3;   // second
+  mass[1] = 1;  // first sentence
+  mass[8] = 3;  // second
   const auto top = TopPassages(mass, 0, encoding.offsets, parts.sentences, 2);
   ASSERT_EQ(top.size(), 2u);
   EXPECT_EQ(top[0].sentence, 1u);

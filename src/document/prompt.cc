@@ -9,10 +9,13 @@ namespace {
 constexpr std::string_view kInstruction = "Read the following document.\n\n";
 constexpr std::string_view kQuestionLead = "\n\nUsing only the document, answer briefly: ";
 
-void Append(std::vector<uint32_t>& ids, const std::vector<uint32_t>& more) { ids.insert(ids.end(), more.begin(), more.end()); }
+void Append(std::vector<uint32_t>& ids, const std::vector<uint32_t>& more) {
+  ids.insert(ids.end(), more.begin(), more.end());
+}
 
 const ChatRole* FindRole(const ChatTemplate& chat_template, std::string_view name) {
-  const auto found = std::find_if(chat_template.roles.begin(), chat_template.roles.end(), [&](const ChatRole& role) { return role.name == name; });
+  const auto found = std::find_if(chat_template.roles.begin(), chat_template.roles.end(),
+                                  [&](const ChatRole& role) { return role.name == name; });
   return found == chat_template.roles.end() ? nullptr : &*found;
 }
 
@@ -32,7 +35,8 @@ Result<DocumentPrompt> DocumentPrompt::Make(const ChatTemplate& chat_template, c
   prompt.tokenizer_ = &tokenizer;
   const ChatRole* system = FindRole(chat_template, "system");
   if (system != nullptr && !chat_template.default_system.empty()) {
-    Append(prompt.before_, tokenizer.EncodeWithSpecials(system->prefix + chat_template.default_system + system->suffix));
+    Append(prompt.before_,
+           tokenizer.EncodeWithSpecials(system->prefix + chat_template.default_system + system->suffix));
   }
   Append(prompt.before_, tokenizer.EncodeWithSpecials(user->prefix));
   Append(prompt.before_, tokenizer.Encode(kInstruction));

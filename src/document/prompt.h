@@ -1,6 +1,6 @@
-// The prompt of a question about a document, in parts that are tokenised apart: the template's control tokens come from the
-// template alone, so text of the document or the question can never become one. Everything up to the document's last token is
-// the same for every question and is read once.
+// The prompt of a question about a document, in parts that are tokenised apart: the template's control tokens come from
+// the template alone, so text of the document or the question can never become one. Everything up to the document's
+// last token is the same for every question and is read once.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ class DocumentPrompt {
   // Errors: bad_argument when the template has no user role.
   static Result<DocumentPrompt> Make(const ChatTemplate& chat_template, const Tokenizer& tokenizer);
 
-  // What comes before the document's tokens: system message, opening of the user's message, one sentence of instruction.
+  // What comes before the document's tokens: system message, opening of the user's message, one sentence of
+  // instruction.
   std::span<const uint32_t> before() const { return before_; }
 
   // What follows the document: the question and the opening of the answer.

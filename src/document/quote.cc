@@ -18,7 +18,8 @@ TokenRange TokensOf(const EvidenceDocument& document, ByteRange range) {
   return {std::max<int64_t>(0, first), end};
 }
 
-void AppendSentences(const EvidenceDocument& document, const Passage& passage, std::vector<std::span<const uint32_t>>& texts) {
+void AppendSentences(const EvidenceDocument& document, const Passage& passage,
+                     std::vector<std::span<const uint32_t>>& texts) {
   for (size_t s = passage.first_sentence; s < passage.end_sentence; ++s) {
     const TokenRange tokens = TokensOf(document, document.parts->sentences[s].range);
     texts.push_back(std::span(document.encoding->ids).subspan(tokens.begin, tokens.size()));
@@ -39,7 +40,9 @@ class Quoter {
     std::vector<Quote> quotes;
     if (evidence.nothing) return quotes;
     const std::vector<size_t> counts = SentencesToQuote(evidence);
-    const auto passage_of = [&](size_t rank) -> const Passage& { return document_.passages[evidence.passages[rank].passage]; };
+    const auto passage_of = [&](size_t rank) -> const Passage& {
+      return document_.passages[evidence.passages[rank].passage];
+    };
     std::vector<std::span<const uint32_t>> texts;
     for (size_t rank = 0; rank < counts.size(); ++rank) AppendSentences(document_, passage_of(rank), texts);
     ATTEND_ASSIGN_OR_RETURN(const auto gains, LikelihoodGains(model_, texts, {&question, 1}, keep_going_));
@@ -85,20 +88,24 @@ std::vector<Quote> ChooseSentences(const EvidenceDocument& document, const Passa
                                    const std::vector<std::vector<int64_t>>& rankings, size_t count) {
   const std::vector<double> fused = FuseRanks(rankings);
   std::vector<size_t> order = OrderOf(fused);
-  std::stable_partition(order.begin(), order.end(), [&](size_t i) { return !IsHeading(document, passage.first_sentence + i); });
+  std::stable_partition(order.begin(), order.end(),
+                        [&](size_t i) { return !IsHeading(document, passage.first_sentence + i); });
   std::vector<Quote> quotes;
   for (const size_t i : order) {
     const size_t sentence = passage.first_sentence + i;
     if (quotes.size() == count || (!quotes.empty() && IsHeading(document, sentence))) break;
-    quotes.push_back(
-        {.range = document.parts->sentences[sentence].range, .sentence = sentence, .score = fused[i], .passage_rank = 0});
+    quotes.push_back({.range = document.parts->sentences[sentence].range,
+                      .sentence = sentence,
+                      .score = fused[i],
+                      .passage_rank = 0});
   }
   std::sort(quotes.begin(), quotes.end(), [](const Quote& a, const Quote& b) { return a.sentence < b.sentence; });
   return quotes;
 }
 
-Result<std::vector<QuoteAnswer>> FindQuotes(const EvidenceDocument& document, std::span<const EvidenceQuestion> questions,
-                                            const EvidenceModel& model, const EvidenceProgress& progress) {
+Result<std::vector<QuoteAnswer>> FindQuotes(const EvidenceDocument& document,
+                                            std::span<const EvidenceQuestion> questions, const EvidenceModel& model,
+                                            const EvidenceProgress& progress) {
   int64_t total = 0;
   const EvidenceProgress of_passages = [&](int64_t done_tokens, int64_t total_tokens) {
     total = total_tokens;

@@ -17,7 +17,8 @@ struct Quote {
 
 struct QuoteAnswer {
   Evidence evidence;
-  std::vector<Quote> quotes;  // 1 to 3, best passage first, those of one passage in the order of the text; none: nothing
+  std::vector<Quote>
+      quotes;  // 1 to 3, best passage first, those of one passage in the order of the text; none: nothing
 };
 
 // How many sentences of the best, second and third passage to quote. Where all rules put one passage first its two best
@@ -31,7 +32,8 @@ std::vector<Quote> ChooseSentences(const EvidenceDocument& document, const Passa
 
 // One for each question. Sentences are ranked by words and by the likelihood of the question given the sentence alone.
 // Errors: those of FindEvidence.
-Result<std::vector<QuoteAnswer>> FindQuotes(const EvidenceDocument& document, std::span<const EvidenceQuestion> questions,
-                                            const EvidenceModel& model, const EvidenceProgress& progress = {});
+Result<std::vector<QuoteAnswer>> FindQuotes(const EvidenceDocument& document,
+                                            std::span<const EvidenceQuestion> questions, const EvidenceModel& model,
+                                            const EvidenceProgress& progress = {});
 
 }  // namespace attend

@@ -35,14 +35,17 @@ struct TinyDocument {
   }
 };
 
-Evidence Ranked(const std::vector<RankedPassage>& passages) { return {.nothing = false, .confidence = 2, .passages = passages}; }
+Evidence Ranked(const std::vector<RankedPassage>& passages) {
+  return {.nothing = false, .confidence = 2, .passages = passages};
+}
 
 TEST(Quote, TakesTheBestSentencesVerbatimInTheOrderOfTheText) {
   const TinyDocument tiny;
   ASSERT_EQ(tiny.document.passages.size(), 1u);
   ASSERT_EQ(tiny.parts.sentences.size(), 4u);
   EXPECT_EQ(tiny.Chosen({{4, 2, 3, 1}, {4, 3, 2, 1}}, 1), (std::vector<std::string>{"Late fees cost more."}));
-  EXPECT_EQ(tiny.Chosen({{4, 2, 3, 1}, {4, 2, 3, 1}}, 2), (std::vector<std::string>{"The fee is 5 marks.", "Late fees cost more."}));
+  EXPECT_EQ(tiny.Chosen({{4, 2, 3, 1}, {4, 2, 3, 1}}, 2),
+            (std::vector<std::string>{"The fee is 5 marks.", "Late fees cost more."}));
   EXPECT_EQ(tiny.Chosen({{4, 2, 3, 1}}, 9).size(), 3u);
 }
 

@@ -11,14 +11,23 @@ namespace attend {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
-// Carries out one request. Pieces are read one after another, each with all questions, so that one cache lives at a time.
+// Carries out one request. Pieces are read one after another, each with all questions, so that one cache lives at a
+// time.
 class DocumentReading {
  public:
-  DocumentReading(const PreparedDocument& document, const ReadingRequest& request, Transformer& transformer, ThreadPool& pool,
-                  const Tokenizer& tokenizer, const DocumentPrompt& prompt, const ReadingHooks& hooks)
-      : d_(document), r_(request), transformer_(transformer), pool_(pool), tokenizer_(tokenizer), prompt_(prompt), hooks_(hooks) {}
+  DocumentReading(const PreparedDocument& document, const ReadingRequest& request, Transformer& transformer,
+                  ThreadPool& pool, const Tokenizer& tokenizer, const DocumentPrompt& prompt, const ReadingHooks& hooks)
+      : d_(document),
+        r_(request),
+        transformer_(transformer),
+        pool_(pool),
+        tokenizer_(tokenizer),
+        prompt_(prompt),
+        hooks_(hooks) {}
 
   Result<Reading> Run() {
     ATTEND_RETURN_IF_ERROR(CheckQuestions());
@@ -28,7 +37,8 @@ class DocumentReading {
       mass_.emplace_back(static_cast<size_t>(d_.num_tokens()), 0.0);
       questions_.push_back({question, {}});
     }
-    for (size_t piece = 0; piece < r_.pieces.size() && !stopped_; ++piece) ATTEND_RETURN_IF_ERROR(ReadPiece(reader, piece));
+    for (size_t piece = 0; piece < r_.pieces.size() && !stopped_; ++piece)
+      ATTEND_RETURN_IF_ERROR(ReadPiece(reader, piece));
     if (r_.mode == AnswerMode::kQuote) {
       ATTEND_RETURN_IF_ERROR(Quote(reader));
     } else {
@@ -43,15 +53,17 @@ class DocumentReading {
  private:
   Result<void> CheckQuestions() const {
     for (const std::string& question : r_.questions) {
-      const int64_t needed = static_cast<int64_t>(prompt_.before().size() + prompt_.After(question).size()) + r_.answer_tokens;
+      const int64_t needed =
+          static_cast<int64_t>(prompt_.before().size() + prompt_.After(question).size()) + r_.answer_tokens;
       for (const TokenRange& piece : r_.pieces) {
         if (needed + piece.size() <= r_.context_tokens) continue;
-        return tl::unexpected(Error{.code = ErrorCode::kQuestionTooLong,
-                                    .where = "question",
-                                    .subject = question.substr(0, 60),
-                                    .expected = "document, question and answer within " + std::to_string(r_.context_tokens) + " tokens",
-                                    .found = std::to_string(needed + piece.size()),
-                                    .hint = "ask in fewer words"});
+        return tl::unexpected(
+            Error{.code = ErrorCode::kQuestionTooLong,
+                  .where = "question",
+                  .subject = question.substr(0, 60),
+                  .expected = "document, question and answer within " + std::to_string(r_.context_tokens) + " tokens",
+                  .found = std::to_string(needed + piece.size()),
+                  .hint = "ask in fewer words"});
       }
     }
     return {};
@@ -61,9 +73,11 @@ class DocumentReading {
     const TokenRange range = r_.pieces[piece];
     const auto begin = Clock::now();
     const int64_t read_before = out_.read_tokens;
-    ATTEND_ASSIGN_OR_RETURN(const int64_t read,
-                            reader.Read(std::span(d_.encoding.ids).subspan(static_cast<size_t>(range.begin), static_cast<size_t>(range.size())),
-                                        [&](int64_t done) { return !hooks_.on_read || hooks_.on_read(read_before + done); }));
+    ATTEND_ASSIGN_OR_RETURN(
+        const int64_t read,
+        reader.Read(
+            std::span(d_.encoding.ids).subspan(static_cast<size_t>(range.begin), static_cast<size_t>(range.size())),
+            [&](int64_t done) { return !hooks_.on_read || hooks_.on_read(read_before + done); }));
     stopped_ = read < range.size();
     out_.read_tokens += read;
     out_.pieces.push_back({range, read, SecondsSince(begin)});
@@ -86,7 +100,9 @@ class DocumentReading {
     const auto begin = Clock::now();
     const TokenRange range = r_.pieces[piece];
     Answer& answer = out_.answers[q];
-    ATTEND_ASSIGN_OR_RETURN(AskedQuestion asked, reader.Ask(r_.questions[q], r_.mode == AnswerMode::kQuote ? Heads() : std::span<const HeadAddress>()));
+    ATTEND_ASSIGN_OR_RETURN(
+        AskedQuestion asked,
+        reader.Ask(r_.questions[q], r_.mode == AnswerMode::kQuote ? Heads() : std::span<const HeadAddress>()));
     out_.peak_cache_tokens = std::max(out_.peak_cache_tokens, asked.cache.num_tokens());
     if (r_.mode == AnswerMode::kQuote) {
       if (!Heads().empty()) Place(asked.selected_mass, range, questions_[q].mass);
@@ -103,20 +119,23 @@ class DocumentReading {
     Detokenizer detokenizer(tokenizer_, true);
     const bool stream = r_.pieces.size() == 1 && hooks_.on_text != nullptr;
     const auto begin = Clock::now();
-    ATTEND_ASSIGN_OR_RETURN(const PieceReader::Written written,
-                            reader.Write(asked, {.max_tokens = r_.answer_tokens, .stop_ids = tokenizer_.stop_ids()}, [&](uint32_t id) {
-                              const std::string delta = detokenizer.Push(id);
-                              if (stream && !delta.empty()) hooks_.on_text(delta);
-                              return true;
-                            }));
+    ATTEND_ASSIGN_OR_RETURN(
+        const PieceReader::Written written,
+        reader.Write(asked, {.max_tokens = r_.answer_tokens, .stop_ids = tokenizer_.stop_ids()}, [&](uint32_t id) {
+          const std::string delta = detokenizer.Push(id);
+          if (stream && !delta.empty()) hooks_.on_text(delta);
+          return true;
+        }));
     out_.generate_seconds += SecondsSince(begin);
     const Generation& generation = written.generation;
     Place(written.mass, r_.pieces[piece], mass_[q]);
     Answer& answer = out_.answers[q];
     answer.num_tokens += static_cast<int64_t>(generation.ids.size());
     out_.generated_tokens += static_cast<int64_t>(generation.ids.size());
-    out_.peak_cache_tokens = std::max(out_.peak_cache_tokens, asked.cache.num_tokens() + static_cast<int64_t>(generation.ids.size()));
-    answer.piece_answers.push_back({piece, tokenizer_.Decode(generation.ids, true), generation.finish, static_cast<int64_t>(generation.ids.size())});
+    out_.peak_cache_tokens =
+        std::max(out_.peak_cache_tokens, asked.cache.num_tokens() + static_cast<int64_t>(generation.ids.size()));
+    answer.piece_answers.push_back({piece, tokenizer_.Decode(generation.ids, true), generation.finish,
+                                    static_cast<int64_t>(generation.ids.size())});
     return {};
   }
 
@@ -141,20 +160,23 @@ class DocumentReading {
   }
 
   Result<void> Quote(PieceReader& reader) {
-    EvidenceDocument evidence{d_.document->text, &d_.encoding, &d_.parts, SplitPassages(d_.document->text, d_.encoding, d_.parts), r_.pieces,
-                              neutral_mass_};
-    ATTEND_ASSIGN_OR_RETURN(std::vector<QuoteAnswer> quotes,
-                            FindQuotes(evidence, questions_, {&transformer_, &tokenizer_, r_.kv_dtype}, [&](int64_t done, int64_t total) {
-                              if (hooks_.on_evidence) hooks_.on_evidence(done, total);
-                              return true;
-                            }));
+    EvidenceDocument evidence{d_.document->text, &d_.encoding,
+                              &d_.parts,         SplitPassages(d_.document->text, d_.encoding, d_.parts),
+                              r_.pieces,         neutral_mass_};
+    ATTEND_ASSIGN_OR_RETURN(
+        std::vector<QuoteAnswer> quotes,
+        FindQuotes(evidence, questions_, {&transformer_, &tokenizer_, r_.kv_dtype}, [&](int64_t done, int64_t total) {
+          if (hooks_.on_evidence) hooks_.on_evidence(done, total);
+          return true;
+        }));
     for (size_t q = 0; q < quotes.size(); ++q) {
       Answer& answer = out_.answers[q];
       answer.quote = std::move(quotes[q]);
       answer.looked_at_by_question = asked_.size() <= q || answer.quote.quotes.empty();
       if (answer.looked_at_by_question) continue;
       std::string text;
-      for (const attend::Quote& quote : answer.quote.quotes) text += std::string(TextOf(d_.document->text, quote.range)) + " ";
+      for (const attend::Quote& quote : answer.quote.quotes)
+        text += std::string(TextOf(d_.document->text, quote.range)) + " ";
       ATTEND_ASSIGN_OR_RETURN(const std::vector<double> mass, reader.MassOf(asked_[q], tokenizer_.Encode(text)));
       std::fill(mass_[q].begin(), mass_[q].end(), 0.0);
       Place(mass, r_.pieces[0], mass_[q]);
@@ -188,7 +210,9 @@ class DocumentReading {
 
 }  // namespace
 
-std::string_view NameOf(AnswerMode mode) { return mode == AnswerMode::kQuote ? "quote" : "write"; }
+std::string_view NameOf(AnswerMode mode) {
+  return mode == AnswerMode::kQuote ? "quote" : "write";
+}
 
 PreparedDocument PreparedDocument::Make(const Document& document, const Tokenizer& tokenizer) {
   return {&document, tokenizer.EncodeWithOffsets(document.text), SplitText(document.text), LineIndex(document.text)};
@@ -202,7 +226,8 @@ ByteRange PreparedDocument::BytesOf(TokenRange tokens) const {
 }
 
 Result<Reading> ReadDocument(const PreparedDocument& document, const ReadingRequest& request, Transformer& transformer,
-                             ThreadPool& pool, const Tokenizer& tokenizer, const DocumentPrompt& prompt, const ReadingHooks& hooks) {
+                             ThreadPool& pool, const Tokenizer& tokenizer, const DocumentPrompt& prompt,
+                             const ReadingHooks& hooks) {
   return DocumentReading(document, request, transformer, pool, tokenizer, prompt, hooks).Run();
 }
 

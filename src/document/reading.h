@@ -3,8 +3,9 @@
 //   quote  sentences of the document, verbatim, found by evidence; or that nothing answers. It cannot invent.
 //   write  free text of the model, marked as its own words; the answers of several pieces are combined by the model.
 //
-// Either way each answer lists the passages that its tokens attended to most. Nothing is cut: every token of the document lies
-// in exactly one piece, and the coverage says what was read. Errors: those of Transformer::Forward; question_too_long.
+// Either way each answer lists the passages that its tokens attended to most. Nothing is cut: every token of the
+// document lies in exactly one piece, and the coverage says what was read. Errors: those of Transformer::Forward;
+// question_too_long.
 #pragma once
 
 #include <cstdint>
@@ -62,14 +63,14 @@ struct PieceAnswer {
 
 struct Answer {
   std::string question;
-  QuoteAnswer quote;                      // kQuote
-  std::string text;                       // kWrite: the model's own words
+  QuoteAnswer quote;  // kQuote
+  std::string text;   // kWrite: the model's own words
   FinishReason finish = FinishReason::kStop;
-  std::vector<PieceAnswer> piece_answers; // kWrite with several pieces: what `text` was combined from
-  std::vector<AttendedPassage> looked_at; // sentences, most attended first
-  bool looked_at_by_question = false;     // the question's tokens, not the answer's (quotes from several pieces)
-  int64_t num_tokens = 0;                 // generated
-  double seconds = 0;                     // question and answer, all pieces
+  std::vector<PieceAnswer> piece_answers;  // kWrite with several pieces: what `text` was combined from
+  std::vector<AttendedPassage> looked_at;  // sentences, most attended first
+  bool looked_at_by_question = false;      // the question's tokens, not the answer's (quotes from several pieces)
+  int64_t num_tokens = 0;                  // generated
+  double seconds = 0;                      // question and answer, all pieces
 };
 
 struct Reading {
@@ -83,13 +84,15 @@ struct Reading {
 };
 
 struct ReadingHooks {
-  std::function<bool(int64_t done_tokens)> on_read = {};  // document tokens in all; false stops the reading, not the answering
+  std::function<bool(int64_t done_tokens)> on_read =
+      {};  // document tokens in all; false stops the reading, not the answering
   std::function<void(std::string_view delta)> on_text = {};  // kWrite with one piece: the answer as it is made
   std::function<void(size_t question)> on_question = {};
   std::function<void(int64_t done, int64_t total)> on_evidence = {};  // kQuote: tokens of the evidence pass
 };
 
 Result<Reading> ReadDocument(const PreparedDocument& document, const ReadingRequest& request, Transformer& transformer,
-                             ThreadPool& pool, const Tokenizer& tokenizer, const DocumentPrompt& prompt, const ReadingHooks& hooks);
+                             ThreadPool& pool, const Tokenizer& tokenizer, const DocumentPrompt& prompt,
+                             const ReadingHooks& hooks);
 
 }  // namespace attend

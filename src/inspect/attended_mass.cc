@@ -37,12 +37,14 @@ void AttendedMass::Observe(const LayerTrace& trace) {
     const int64_t visible = trace.first_position + token + 1;
     pool_->ParallelFor(static_cast<int64_t>(heads.size()), [&](int64_t i, int) {
       const int64_t head = heads[i];
-      AttentionRowWeights(trace.cache, head / (h.num_q_heads / h.num_kv_heads), trace.q + token * trace.q_stride + head * h.head_dim,
-                          h.head_dim, scale, trace.lse[token * h.num_q_heads + head], transformer_->compute(), {0, visible},
+      AttentionRowWeights(trace.cache, head / (h.num_q_heads / h.num_kv_heads),
+                          trace.q + token * trace.q_stride + head * h.head_dim, h.head_dim, scale,
+                          trace.lse[token * h.num_q_heads + head], transformer_->compute(), {0, visible},
                           transformer_->kernels(), rows.data() + i * num_keys);
     });
     for (size_t i = 0; i < heads.size(); ++i) {
-      for (int64_t key = kNumSinkTokens; key < visible; ++key) mass_[key] += rows[i * static_cast<size_t>(num_keys) + key];
+      for (int64_t key = kNumSinkTokens; key < visible; ++key)
+        mass_[key] += rows[i * static_cast<size_t>(num_keys) + key];
     }
   }
 }

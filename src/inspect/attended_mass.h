@@ -18,7 +18,8 @@ struct HeadAddress {
   int64_t head = 0;
 };
 
-// Collects, for every key, the mass that the observed tokens put on it. Give hooks() to passes of the tokens of interest.
+// Collects, for every key, the mass that the observed tokens put on it. Give hooks() to passes of the tokens of
+// interest.
 class AttendedMass {
  public:
   // `heads`: those to look at; empty: all.

@@ -48,8 +48,10 @@ TEST_P(ElementwiseTest, ExpIsWithinTwoUlp) {
 }
 
 TEST_P(ElementwiseTest, ExpOfSpecialValues) {
-  const std::vector<float> x = {0.0f, -0.0f, -87.3f, std::nextafter(-87.3f, -100.0f), -88.0f, -1e4f, -1e30f,
-                                std::numeric_limits<float>::lowest(), -kInfinity, kNan, -kNan, 200.0f, kInfinity};
+  const std::vector<float> x = {0.0f,       -0.0f, -87.3f, std::nextafter(-87.3f, -100.0f),
+                                -88.0f,     -1e4f, -1e30f, std::numeric_limits<float>::lowest(),
+                                -kInfinity, kNan,  -kNan,  200.0f,
+                                kInfinity};
   std::vector<float> y(x.size());
   table().exp(x.data(), static_cast<int64_t>(x.size()), y.data());
   EXPECT_EQ(y[0], 1.0f);
@@ -83,7 +85,8 @@ TEST_P(ElementwiseTest, RmsNormIsTheReference) {
     std::vector<float> out(x.size());
     table().rms_norm(x.data(), weight.data(), 1e-5f, n, out.data());
     const std::vector<double> expected = ReferenceRmsNorm(x, weight, 1e-5f);
-    for (int64_t i = 0; i < n; ++i) ASSERT_NEAR(out[i], expected[i], (8 + n / 8) * kEps * std::abs(expected[i])) << n << " " << i;
+    for (int64_t i = 0; i < n; ++i)
+      ASSERT_NEAR(out[i], expected[i], (8 + n / 8) * kEps * std::abs(expected[i])) << n << " " << i;
   }
 }
 
@@ -137,19 +140,21 @@ TEST_P(ElementwiseTest, SwiGluIsTheReferenceAlsoInPlace) {
   EXPECT_NEAR(out[3], 0.0f, 1e-36);
 }
 
-// Every rounding case: all high halves with low halves around the tie, so that exponents, subnormals, infinities and NaN with
-// every payload bit are there.
+// Every rounding case: all high halves with low halves around the tie, so that exponents, subnormals, infinities and
+// NaN with every payload bit are there.
 TEST_P(ElementwiseTest, RoundAndPackAreThoseOfBaseBitForBit) {
   std::vector<float> x;
   for (uint32_t high = 0; high < 65536; ++high) {
-    for (uint32_t low : {0x0000u, 0x0001u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) x.push_back(std::bit_cast<float>(high << 16 | low));
+    for (uint32_t low : {0x0000u, 0x0001u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})
+      x.push_back(std::bit_cast<float>(high << 16 | low));
   }
   std::vector<float> rounded = x;
   std::vector<uint16_t> packed(x.size());
   table().round_to_bf16(rounded.data(), static_cast<int64_t>(x.size()));
   table().pack_bf16(x.data(), static_cast<int64_t>(x.size()), packed.data());
   for (size_t i = 0; i < x.size(); ++i) {
-    ASSERT_EQ(std::bit_cast<uint32_t>(rounded[i]), std::bit_cast<uint32_t>(RoundToBf16(x[i]))) << std::bit_cast<uint32_t>(x[i]);
+    ASSERT_EQ(std::bit_cast<uint32_t>(rounded[i]), std::bit_cast<uint32_t>(RoundToBf16(x[i])))
+        << std::bit_cast<uint32_t>(x[i]);
     ASSERT_EQ(packed[i], FloatToBf16(x[i])) << std::bit_cast<uint32_t>(x[i]);
   }
 }

@@ -2,8 +2,8 @@
 // application picks one (KernelsFor) and passes it down. Nothing here allocates, logs or knows of models.
 //
 // Rows of activations are float, with a stride that is a multiple of 64 columns; columns beyond the width are zero.
-// Numerics class bf16: the caller rounds activations in place (round_to_bf16) before a matmul; the sets that have a bf16 dot
-// product also read them as bf16 (pack_bf16). Sums are float32 always.
+// Numerics class bf16: the caller rounds activations in place (round_to_bf16) before a matmul; the sets that have a
+// bf16 dot product also read them as bf16 (pack_bf16). Sums are float32 always.
 #pragma once
 
 #include <stdint.h>
@@ -27,7 +27,8 @@ struct MatmulArgs {
 };
 // 128 unpacked inputs x 64 outputs, and the block scales and minima of those inputs.
 inline constexpr int64_t kMatmulInputsPerStep = 128;
-inline constexpr int64_t kMatmulScratchFloats = (kMatmulInputsPerStep + 2 * kMatmulInputsPerStep / kBlockInputs) * kPanelColumns;
+inline constexpr int64_t kMatmulScratchFloats =
+    (kMatmulInputsPerStep + 2 * kMatmulInputsPerStep / kBlockInputs) * kPanelColumns;
 
 enum class KvFormat { kF32, kBf16 };
 
@@ -52,7 +53,7 @@ struct AttendArgs {
   const float* q;  // [rows, k_dim], rounded already in class bf16
   const int64_t* row_begin;
   const int64_t* row_end;
-  float scale;          // positive
+  float scale;         // positive
   bool round_weights;  // class bf16: weights are rounded to bf16 before they meet V
   float* out;          // [rows, v_width]
   float* lse;          // [rows]

@@ -55,8 +55,8 @@ class EveryTable : public testing::TestWithParam<const char*> {
   const KernelTable* table_ = nullptr;
 };
 
-#define ATTEND_FOR_EVERY_TABLE(suite)                                                       \
-  INSTANTIATE_TEST_SUITE_P(Isa, suite, testing::ValuesIn(attend::kAllTableNames),           \
+#define ATTEND_FOR_EVERY_TABLE(suite)                                             \
+  INSTANTIATE_TEST_SUITE_P(Isa, suite, testing::ValuesIn(attend::kAllTableNames), \
                            [](const auto& table_info) { return std::string(table_info.param); })
 
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();

@@ -23,11 +23,12 @@ std::vector<int64_t> RowCounts() {
   return rows;
 }
 
-// Every output within the bound of float sums, all of them within twice the naive loop's largest error (architecture.md,
-// Numerics); nothing written beyond the rows and panels; columns beyond the outputs add zero.
+// Every output within the bound of float sums, all of them within twice the naive loop's largest error
+// (architecture.md, Numerics); nothing written beyond the rows and panels; columns beyond the outputs add zero.
 void Check(const KernelTable& table, const MatmulProblem& p, int64_t rows, bool accumulate) {
-  SCOPED_TRACE(std::string(NameOf(p.dtype)) + (p.round_to_bf16 ? " bf16" : " f32") + " n" + std::to_string(p.num_outputs) + " k" +
-               std::to_string(p.num_inputs) + " rows" + std::to_string(rows) + (accumulate ? " accumulate" : ""));
+  SCOPED_TRACE(std::string(NameOf(p.dtype)) + (p.round_to_bf16 ? " bf16" : " f32") + " n" +
+               std::to_string(p.num_outputs) + " k" + std::to_string(p.num_inputs) + " rows" + std::to_string(rows) +
+               (accumulate ? " accumulate" : ""));
   const int64_t padded = p.weights.num_panels() * kPanelColumns;
   const int64_t out_stride = padded + 64;
   constexpr float kInitial = 3.0f;
@@ -112,7 +113,8 @@ TEST_P(MatmulTest, NanStaysInItsRowAndColumn) {
     for (int64_t rows : {4, 7, 13}) {
       const std::vector<float> out = problem.Run(table(), rows, false, 0, 128);
       for (int64_t r = 0; r < rows; ++r) {
-        for (int64_t c = 0; c < 70; ++c) ASSERT_EQ(std::isnan(out[r * 128 + c]), r == 3) << NameOf(dtype) << r << " " << c;
+        for (int64_t c = 0; c < 70; ++c)
+          ASSERT_EQ(std::isnan(out[r * 128 + c]), r == 3) << NameOf(dtype) << r << " " << c;
       }
     }
   }

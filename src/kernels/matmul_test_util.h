@@ -17,8 +17,8 @@ struct MatmulProblem {
   DType dtype;
   int64_t num_outputs, num_inputs, stride;
   bool round_to_bf16;
-  std::vector<float> a;         // [kMaxRows, stride], zero beyond num_inputs
-  std::vector<uint16_t> a_bf16; // the same, when round_to_bf16
+  std::vector<float> a;          // [kMaxRows, stride], zero beyond num_inputs
+  std::vector<uint16_t> a_bf16;  // the same, when round_to_bf16
   PackedMatrix weights;
   std::vector<double> expected;  // [kMaxRows, num_outputs]
   std::vector<double> bound;     // what any order of float sums stays within
@@ -49,7 +49,8 @@ struct MatmulProblem {
   }
 
   // Runs all panels over `rows` rows; out [rows, out_stride] is filled with `initial` before.
-  std::vector<float> Run(const KernelTable& table, int64_t rows, bool accumulate, float initial, int64_t out_stride) const {
+  std::vector<float> Run(const KernelTable& table, int64_t rows, bool accumulate, float initial,
+                         int64_t out_stride) const {
     std::vector<float> out(static_cast<size_t>((rows + 1) * out_stride), initial);
     std::vector<float> scratch(static_cast<size_t>(kMatmulScratchFloats));
     for (int64_t panel = 0; panel < weights.num_panels(); ++panel) {
@@ -74,8 +75,8 @@ struct MatmulProblem {
     for (int64_t k = 0; k < num_inputs; ++k) {
       const double weight = w[c * num_inputs + k];
       naive += a[r * stride + k] * static_cast<float>(weight);
-      // A q4_1 weight is the difference of scale * nibble and minimum, and each has its own sum: at most |w| + 2 |minimum|,
-      // and no minimum here exceeds 5.
+      // A q4_1 weight is the difference of scale * nibble and minimum, and each has its own sum: at most |w| + 2
+      // |minimum|, and no minimum here exceeds 5.
       magnitude += std::abs(a[r * stride + k]) * (std::abs(weight) + (dtype == DType::kQ4_1 ? 10.0 : 0.0));
     }
     naive_error = std::max(naive_error, std::abs(naive - expected[r * num_outputs + c]));

@@ -18,29 +18,42 @@ struct PanelFormat {
 
 std::optional<PanelFormat> FormatOf(DType dtype) {
   switch (dtype) {
-    case DType::kF32: return PanelFormat{PanelKind::kF32, false, 0};
-    case DType::kF16: return PanelFormat{PanelKind::kF16, false, 0};
-    case DType::kBf16: return PanelFormat{PanelKind::kBf16, false, 0};
-    case DType::kQ4_0: return PanelFormat{PanelKind::kQ4, false, 8};
-    case DType::kQ4_1: return PanelFormat{PanelKind::kQ4, true, 0};
-    case DType::kQ8_0: return PanelFormat{PanelKind::kQ8, false, 0};
-    default: return std::nullopt;
+    case DType::kF32:
+      return PanelFormat{PanelKind::kF32, false, 0};
+    case DType::kF16:
+      return PanelFormat{PanelKind::kF16, false, 0};
+    case DType::kBf16:
+      return PanelFormat{PanelKind::kBf16, false, 0};
+    case DType::kQ4_0:
+      return PanelFormat{PanelKind::kQ4, false, 8};
+    case DType::kQ4_1:
+      return PanelFormat{PanelKind::kQ4, true, 0};
+    case DType::kQ8_0:
+      return PanelFormat{PanelKind::kQ8, false, 0};
+    default:
+      return std::nullopt;
   }
 }
 
 // Bytes of the cells of one block of 32 inputs x 64 outputs, and of the block in all.
-int64_t CellBytes(PanelKind kind) { return kind == PanelKind::kQ4 ? 16 * kPanelColumns : 32 * kPanelColumns; }
+int64_t CellBytes(PanelKind kind) {
+  return kind == PanelKind::kQ4 ? 16 * kPanelColumns : 32 * kPanelColumns;
+}
 int64_t BlockBytes(const PanelFormat& format) {
   return CellBytes(format.kind) + 2 * kPanelColumns * (format.has_minimum ? 2 : 1);
 }
 
 int64_t PanelBytes(const PanelFormat& format, int64_t num_inputs) {
   switch (format.kind) {
-    case PanelKind::kF32: return num_inputs * kPanelColumns * 4;
-    case PanelKind::kF16: return num_inputs * kPanelColumns * 2;
-    case PanelKind::kBf16: return (num_inputs + (num_inputs & 1)) * kPanelColumns * 2;
+    case PanelKind::kF32:
+      return num_inputs * kPanelColumns * 4;
+    case PanelKind::kF16:
+      return num_inputs * kPanelColumns * 2;
+    case PanelKind::kBf16:
+      return (num_inputs + (num_inputs & 1)) * kPanelColumns * 2;
     case PanelKind::kQ4:
-    case PanelKind::kQ8: return num_inputs / kBlockInputs * BlockBytes(format);
+    case PanelKind::kQ8:
+      return num_inputs / kBlockInputs * BlockBytes(format);
   }
   return 0;
 }
@@ -57,8 +70,8 @@ uint64_t PackedMatrix::PackedBytes(DType dtype, uint64_t num_outputs, uint64_t n
   return PackedMatrixBytes(dtype, num_outputs, num_inputs);
 }
 
-Result<PackedMatrix> PackedMatrix::Pack(DType dtype, std::span<const uint8_t> bytes, int64_t num_outputs, int64_t num_inputs,
-                                        RowOrder order, const char* name, ThreadPool& pool) {
+Result<PackedMatrix> PackedMatrix::Pack(DType dtype, std::span<const uint8_t> bytes, int64_t num_outputs,
+                                        int64_t num_inputs, RowOrder order, const char* name, ThreadPool& pool) {
   const auto format = FormatOf(dtype);
   const DTypeInfo info = InfoOf(dtype);
   const int64_t row_bytes = num_inputs / info.block_values * info.block_bytes;
@@ -77,7 +90,8 @@ Result<PackedMatrix> PackedMatrix::Pack(DType dtype, std::span<const uint8_t> by
   m.num_inputs_ = num_inputs;
   m.num_outputs_ = num_outputs;
   m.panel_bytes_ = PanelBytes(*format, num_inputs);
-  ATTEND_ASSIGN_OR_RETURN(m.data_, AlignedBuffer<uint8_t>::Make(static_cast<size_t>(m.num_panels() * m.panel_bytes_), name));
+  ATTEND_ASSIGN_OR_RETURN(m.data_,
+                          AlignedBuffer<uint8_t>::Make(static_cast<size_t>(m.num_panels() * m.panel_bytes_), name));
   pool.ParallelFor(m.num_panels(), [&](int64_t panel, int) {
     const int64_t end = std::min(num_outputs, (panel + 1) * kPanelColumns);
     for (int64_t output = panel * kPanelColumns; output < end; ++output) {
@@ -146,7 +160,8 @@ void PackedMatrix::UnpackOutput(int64_t output, float* out) const {
       const uint8_t* cells = panel + i / kBlockInputs * block_bytes;
       const int64_t in_block = i % kBlockInputs;
       const float scale = HalfToFloat(LoadU16(cells + cell_bytes + 2 * column));
-      const float minimum = has_minimum_ ? HalfToFloat(LoadU16(cells + cell_bytes + 2 * kPanelColumns + 2 * column)) : 0.0f;
+      const float minimum =
+          has_minimum_ ? HalfToFloat(LoadU16(cells + cell_bytes + 2 * kPanelColumns + 2 * column)) : 0.0f;
       float value = 0;
       if (kind_ == PanelKind::kQ8) {
         value = static_cast<int8_t>(cells[in_block * kPanelColumns + column]);
@@ -162,7 +177,9 @@ void PackedMatrix::UnpackOutput(int64_t output, float* out) const {
 
 bool PackedMatrix::HasNonfinite() const {
   const auto half_is_finite = [](const uint8_t* p) { return (LoadU16(p) & 0x7c00u) != 0x7c00u; };
-  const auto high_is_finite = [](const uint8_t* p) { return (LoadU16(p) & 0x7f80u) != 0x7f80u; };  // bf16, upper half of f32
+  const auto high_is_finite = [](const uint8_t* p) {
+    return (LoadU16(p) & 0x7f80u) != 0x7f80u;
+  };  // bf16, upper half of f32
   const int64_t block_bytes = BlockBytes({kind_, has_minimum_, offset_});
   for (int64_t panel = 0; panel < num_panels(); ++panel) {
     const uint8_t* begin = data_.data() + panel * panel_bytes_;

@@ -1,4 +1,5 @@
-// A weight matrix in panels (kernels/panel.h), packed once at load. 4- and 8-bit blocks keep their bits and their scales.
+// A weight matrix in panels (kernels/panel.h), packed once at load. 4- and 8-bit blocks keep their bits and their
+// scales.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace attend {
 
-// Which stored row is output r. Llama GGUF files hold the rows of each query and key head interleaved (row 2i + j of a head is
-// row i + half * j); undoing that at load leaves one rotary kernel, the half-split one.
+// Which stored row is output r. Llama GGUF files hold the rows of each query and key head interleaved (row 2i + j of a
+// head is row i + half * j); undoing that at load leaves one rotary kernel, the half-split one.
 struct RowOrder {
   int64_t interleaved_head_dim = 0;  // 0: rows as stored
 
@@ -37,7 +38,9 @@ class PackedMatrix {
   // What Pack will allocate, from the header alone.
   static uint64_t PackedBytes(DType dtype, uint64_t num_outputs, uint64_t num_inputs);
 
-  PanelView view() const { return {kind_, has_minimum_, offset_, num_inputs_, num_outputs_, panel_bytes_, data_.data()}; }
+  PanelView view() const {
+    return {kind_, has_minimum_, offset_, num_inputs_, num_outputs_, panel_bytes_, data_.data()};
+  }
   int64_t num_inputs() const { return num_inputs_; }
   int64_t num_outputs() const { return num_outputs_; }
   int64_t num_panels() const { return (num_outputs_ + kPanelColumns - 1) / kPanelColumns; }

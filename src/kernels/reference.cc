@@ -16,7 +16,8 @@ T LoadAt(std::span<const uint8_t> bytes, size_t offset) {
   return value;
 }
 
-// Value i of a GGUF block: q4_0 d (q - 8); q4_1 d q + m; q8_0 d q. Byte b holds values b (low nibble) and b + 16 (high).
+// Value i of a GGUF block: q4_0 d (q - 8); q4_1 d q + m; q8_0 d q. Byte b holds values b (low nibble) and b + 16
+// (high).
 double BlockValue(DType dtype, std::span<const uint8_t> block, size_t i) {
   const double scale = HalfToFloat(LoadAt<uint16_t>(block, 0));
   if (dtype == DType::kQ8_0) return scale * static_cast<int8_t>(block[2 + i]);
@@ -29,10 +30,14 @@ double BlockValue(DType dtype, std::span<const uint8_t> block, size_t i) {
 
 double ValueAt(DType dtype, std::span<const uint8_t> bytes, size_t i) {
   switch (dtype) {
-    case DType::kF32: return LoadAt<float>(bytes, 4 * i);
-    case DType::kF16: return HalfToFloat(LoadAt<uint16_t>(bytes, 2 * i));
-    case DType::kBf16: return Bf16ToFloat(LoadAt<uint16_t>(bytes, 2 * i));
-    default: break;
+    case DType::kF32:
+      return LoadAt<float>(bytes, 4 * i);
+    case DType::kF16:
+      return HalfToFloat(LoadAt<uint16_t>(bytes, 2 * i));
+    case DType::kBf16:
+      return Bf16ToFloat(LoadAt<uint16_t>(bytes, 2 * i));
+    default:
+      break;
   }
   const size_t block_bytes = InfoOf(dtype).block_bytes;
   return BlockValue(dtype, bytes.subspan(i / 32 * block_bytes, block_bytes), i % 32);
@@ -40,14 +45,15 @@ double ValueAt(DType dtype, std::span<const uint8_t> bytes, size_t i) {
 
 }  // namespace
 
-std::vector<double> ReferenceWeights(DType dtype, std::span<const uint8_t> bytes, int64_t num_outputs, int64_t num_inputs) {
+std::vector<double> ReferenceWeights(DType dtype, std::span<const uint8_t> bytes, int64_t num_outputs,
+                                     int64_t num_inputs) {
   std::vector<double> weights(static_cast<size_t>(num_outputs * num_inputs));
   for (size_t i = 0; i < weights.size(); ++i) weights[i] = ValueAt(dtype, bytes, i);
   return weights;
 }
 
-std::vector<double> ReferenceMatmul(std::span<const float> a, int64_t a_stride, int64_t rows, std::span<const double> weights,
-                                    int64_t num_outputs, int64_t num_inputs) {
+std::vector<double> ReferenceMatmul(std::span<const float> a, int64_t a_stride, int64_t rows,
+                                    std::span<const double> weights, int64_t num_outputs, int64_t num_inputs) {
   std::vector<double> out;
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < num_outputs; ++c) {
@@ -68,7 +74,8 @@ std::vector<double> ReferenceRmsNorm(std::span<const float> x, std::span<const f
   return out;
 }
 
-std::vector<double> ReferenceRope(std::span<const float> x, std::span<const float> cosine, std::span<const float> sine) {
+std::vector<double> ReferenceRope(std::span<const float> x, std::span<const float> cosine,
+                                  std::span<const float> sine) {
   const size_t half = x.size() / 2;
   std::vector<double> out(x.size());
   for (size_t i = 0; i < half; ++i) {

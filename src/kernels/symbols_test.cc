@@ -1,5 +1,5 @@
-// The object of an instruction set may define its table and nothing else that a linker could merge: an inline function that
-// two objects share would be taken from one of them, and a baseline processor would run AVX-512 code.
+// The object of an instruction set may define its table and nothing else that a linker could merge: an inline function
+// that two objects share would be taken from one of them, and a baseline processor would run AVX-512 code.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -63,7 +63,8 @@ void ExpectOnlyTables(const std::string& archive, const std::set<std::string>& i
     if (!isa_members.contains(symbol.member)) continue;
     EXPECT_TRUE(symbol.name.ends_with("KernelsE") && symbol.name.starts_with("_ZN6attend"))
         << symbol.member << " defines " << symbol.name;
-    EXPECT_NE(std::string("RDB").find(symbol.kind), std::string::npos) << symbol.member << ": " << symbol.name << " is " << symbol.kind;
+    EXPECT_NE(std::string("RDB").find(symbol.kind), std::string::npos)
+        << symbol.member << ": " << symbol.name << " is " << symbol.kind;
     found.insert(symbol.member);
   }
   EXPECT_EQ(found, isa_members) << archive;
@@ -71,7 +72,8 @@ void ExpectOnlyTables(const std::string& archive, const std::set<std::string>& i
 
 TEST(SymbolsTest, IsaObjectsDefineTheirTableAndNothingElse) {
 #if defined(__x86_64__)
-  ExpectOnlyTables(ATTEND_BINARY_DIR "/libattend_kernels.a", {"scalar.cc.o", "avx2.cc.o", "avx512.cc.o", "avx512_bf16.cc.o"});
+  ExpectOnlyTables(ATTEND_BINARY_DIR "/libattend_kernels.a",
+                   {"scalar.cc.o", "avx2.cc.o", "avx512.cc.o", "avx512_bf16.cc.o"});
 #else
   ExpectOnlyTables(ATTEND_BINARY_DIR "/libattend_kernels.a", {"scalar.cc.o"});
 #endif

@@ -10,9 +10,12 @@
 
 namespace attend {
 
-inline constexpr DType kWeightTypes[] = {DType::kF32, DType::kF16, DType::kBf16, DType::kQ4_0, DType::kQ4_1, DType::kQ8_0};
+inline constexpr DType kWeightTypes[] = {DType::kF32,  DType::kF16,  DType::kBf16,
+                                         DType::kQ4_0, DType::kQ4_1, DType::kQ8_0};
 
-inline bool IsQuantised(DType dtype) { return InfoOf(dtype).block_values > 1; }
+inline bool IsQuantised(DType dtype) {
+  return InfoOf(dtype).block_values > 1;
+}
 
 // [num_outputs, num_inputs] as a file stores it, with values of about one.
 inline std::vector<uint8_t> RandomWeightBytes(DType dtype, int64_t num_outputs, int64_t num_inputs, uint32_t seed) {

@@ -9,12 +9,14 @@
 namespace attend {
 namespace {
 
-// Rows handled by one thread at a time in element-wise steps; rows of one matmul unit: enough that unpacking a weight panel
-// (3 instructions for 16 weights, once a unit) stays below 3 % of the multiplications.
+// Rows handled by one thread at a time in element-wise steps; rows of one matmul unit: enough that unpacking a weight
+// panel (3 instructions for 16 weights, once a unit) stays below 3 % of the multiplications.
 constexpr int64_t kElementRows = 16;
 constexpr int64_t kMatmulRows = 128;
 
-int64_t Blocks(int64_t count, int64_t size) { return (count + size - 1) / size; }
+int64_t Blocks(int64_t count, int64_t size) {
+  return (count + size - 1) / size;
+}
 
 }  // namespace
 
@@ -38,8 +40,9 @@ ActivationShape ActivationShapeOf(const ModelHeader& h) {
           .v_head_dim = h.v_head_dim};
 }
 
-Result<Transformer> Transformer::Make(const ModelHeader& header, const ModelWeights& weights, const KernelTable& kernels,
-                                      ThreadPool& pool, Compute compute, int64_t max_tokens) {
+Result<Transformer> Transformer::Make(const ModelHeader& header, const ModelWeights& weights,
+                                      const KernelTable& kernels, ThreadPool& pool, Compute compute,
+                                      int64_t max_tokens) {
   Transformer t;
   t.header_ = &header;
   t.weights_ = &weights;
@@ -56,7 +59,8 @@ Result<void> Transformer::Allocate() {
   const ModelHeader& h = *header_;
   const auto make = [&](Rows& rows, int64_t columns, int64_t count) -> Result<void> {
     rows.stride = PaddedColumns(columns);
-    ATTEND_ASSIGN_OR_RETURN(rows.data, AlignedBuffer<float>::Make(static_cast<size_t>(rows.stride * count), "activations"));
+    ATTEND_ASSIGN_OR_RETURN(rows.data,
+                            AlignedBuffer<float>::Make(static_cast<size_t>(rows.stride * count), "activations"));
     return {};
   };
   ATTEND_RETURN_IF_ERROR(make(x_, h.hidden_size, max_tokens_));
@@ -70,19 +74,23 @@ Result<void> Transformer::Allocate() {
   ATTEND_RETURN_IF_ERROR(make(cosine_, h.rotary_dim / 2, max_tokens_));
   ATTEND_RETURN_IF_ERROR(make(sine_, h.rotary_dim / 2, max_tokens_));
   ATTEND_RETURN_IF_ERROR(make(logits_, h.vocab_size, kLogitRows));
-  ATTEND_ASSIGN_OR_RETURN(lse_, AlignedBuffer<float>::Make(static_cast<size_t>(max_tokens_ * h.num_q_heads), "activations"));
+  ATTEND_ASSIGN_OR_RETURN(lse_,
+                          AlignedBuffer<float>::Make(static_cast<size_t>(max_tokens_ * h.num_q_heads), "activations"));
   if (kernels_->has_bf16_dot && compute_ == Compute::kBf16) {
     const int64_t cells = std::max(max_tokens_, kLogitRows) * WidestInput(ActivationShapeOf(h));
     ATTEND_ASSIGN_OR_RETURN(bf16_, AlignedBuffer<uint16_t>::Make(static_cast<size_t>(cells), "activations"));
   }
-  ATTEND_ASSIGN_OR_RETURN(matmul_scratch_, AlignedBuffer<float>::Make(
-                                               static_cast<size_t>(pool_->num_threads() * kMatmulScratchFloats), "matmul scratch"));
+  ATTEND_ASSIGN_OR_RETURN(
+      matmul_scratch_,
+      AlignedBuffer<float>::Make(static_cast<size_t>(pool_->num_threads() * kMatmulScratchFloats), "matmul scratch"));
   return {};
 }
 
 uint64_t Transformer::workspace_bytes() const {
-  uint64_t bytes = lse_.size_bytes() + bf16_.size_bytes() + matmul_scratch_.size_bytes() + attention_workspace_.size_bytes();
-  for (const Rows* rows : {&x_, &h_, &q_, &k_, &v_, &z_, &gate_, &up_, &cosine_, &sine_, &logits_}) bytes += rows->data.size_bytes();
+  uint64_t bytes =
+      lse_.size_bytes() + bf16_.size_bytes() + matmul_scratch_.size_bytes() + attention_workspace_.size_bytes();
+  for (const Rows* rows : {&x_, &h_, &q_, &k_, &v_, &z_, &gate_, &up_, &cosine_, &sine_, &logits_})
+    bytes += rows->data.size_bytes();
   return bytes;
 }
 
@@ -104,8 +112,8 @@ Result<void> Transformer::CheckTokens(std::span<const uint32_t> tokens) const {
   return {};
 }
 
-Result<void> Transformer::Forward(std::span<const uint32_t> tokens, KvCache& cache, Logits wanted, const LogitsFn& on_logits,
-                                  const ForwardHooks& hooks) {
+Result<void> Transformer::Forward(std::span<const uint32_t> tokens, KvCache& cache, Logits wanted,
+                                  const LogitsFn& on_logits, const ForwardHooks& hooks) {
   ATTEND_RETURN_IF_ERROR(CheckTokens(tokens));
   const int64_t count = static_cast<int64_t>(tokens.size());
   const int64_t first_position = cache.num_tokens();
@@ -169,8 +177,8 @@ Result<void> Transformer::AttentionBlock(int64_t layer, int64_t count, KvCache& 
                                             {.mask = Mask::Causal(), .softmax_scale = 0, .compute = compute_}));
   const KvView view = cache.View(layer);
   ATTEND_ASSIGN_OR_RETURN(const AttentionCounters counters,
-                          RunAttention(schedule, {q_.row(0), q_.stride}, {&view, 1}, {z_.row(0), z_.stride, lse_.data()}, *kernels_,
-                                       *pool_, attention_workspace_));
+                          RunAttention(schedule, {q_.row(0), q_.stride}, {&view, 1},
+                                       {z_.row(0), z_.stride, lse_.data()}, *kernels_, *pool_, attention_workspace_));
   attention_rows_ += counters.rows;
   if (hooks.on_layer) {
     hooks.on_layer({.layer = layer,
@@ -192,8 +200,10 @@ Result<void> Transformer::AttentionBlock(int64_t layer, int64_t count, KvCache& 
 void Transformer::MlpBlock(int64_t layer, int64_t count) {
   const LayerWeights& w = weights_->layers[layer];
   Norm(w.mlp_norm.data(), x_, h_, 0, count);
-  Multiply(h_.row(0), h_.stride, count, false, {{&w.gate, gate_.row(0), gate_.stride}, {&w.up, up_.row(0), up_.stride}});
-  pool_->ParallelFor(count, [&](int64_t i, int) { kernels_->swiglu(gate_.row(i), up_.row(i), gate_.stride, gate_.row(i)); });
+  Multiply(h_.row(0), h_.stride, count, false,
+           {{&w.gate, gate_.row(0), gate_.stride}, {&w.up, up_.row(0), up_.stride}});
+  pool_->ParallelFor(count,
+                     [&](int64_t i, int) { kernels_->swiglu(gate_.row(i), up_.row(i), gate_.stride, gate_.row(i)); });
   EnterMatmul(gate_.row(0), gate_.stride, gate_.stride, count);
   Multiply(gate_.row(0), gate_.stride, count, true, {{&w.down, x_.row(0), x_.stride}});
 }
@@ -210,7 +220,8 @@ void Transformer::EmitLogits(int64_t count, Logits wanted, const LogitsFn& on_lo
 
 void Transformer::Norm(const float* weight, Rows& in, Rows& out, int64_t first, int64_t count) {
   pool_->ParallelFor(Blocks(count, kElementRows), [&](int64_t block, int) {
-    for (int64_t i = first + block * kElementRows; i < std::min(first + count, first + (block + 1) * kElementRows); ++i) {
+    for (int64_t i = first + block * kElementRows; i < std::min(first + count, first + (block + 1) * kElementRows);
+         ++i) {
       kernels_->rms_norm(in.row(i), weight, header_->norm_eps, header_->hidden_size, out.row(i));
     }
   });
@@ -240,7 +251,8 @@ void Transformer::EnterMatmul(float* rows, int64_t stride, int64_t width, int64_
 }
 
 // out (+)= W in for several matrices over the same input, as one list of (panel, rows) units.
-void Transformer::Multiply(const float* in, int64_t stride, int64_t count, bool accumulate, std::initializer_list<Product> products) {
+void Transformer::Multiply(const float* in, int64_t stride, int64_t count, bool accumulate,
+                           std::initializer_list<Product> products) {
   int64_t panels = 0;
   for (const Product& product : products) panels += product.weights->num_panels();
   const int64_t row_blocks = Blocks(count, kMatmulRows);

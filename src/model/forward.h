@@ -1,5 +1,5 @@
-// One pass of a Llama-family transformer (Touvron et al. 2023, arXiv:2302.13971) over some tokens, appended to a KV cache.
-// Prefill, chunked prefill and decode are the same call with more or fewer tokens.
+// One pass of a Llama-family transformer (Touvron et al. 2023, arXiv:2302.13971) over some tokens, appended to a KV
+// cache. Prefill, chunked prefill and decode are the same call with more or fewer tokens.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,9 @@ struct LayerTrace {
 };
 
 struct ForwardHooks {
-  std::function<void(const LayerTrace&)> on_layer;                            // after attention of each layer
-  std::function<void(const float* hidden, int64_t stride)> on_final_hidden;  // residual after the last layer, before its norm
+  std::function<void(const LayerTrace&)> on_layer;  // after attention of each layer
+  std::function<void(const float* hidden, int64_t stride)>
+      on_final_hidden;  // residual after the last layer, before its norm
 };
 
 enum class Logits {
@@ -51,12 +52,12 @@ enum class Logits {
 class Transformer {
  public:
   // Errors: out_of_memory for the activations of `max_tokens` tokens.
-  static Result<Transformer> Make(const ModelHeader& header, const ModelWeights& weights, const KernelTable& kernels, ThreadPool& pool,
-                                  Compute compute, int64_t max_tokens = kDefaultPrefillChunkTokens);
+  static Result<Transformer> Make(const ModelHeader& header, const ModelWeights& weights, const KernelTable& kernels,
+                                  ThreadPool& pool, Compute compute, int64_t max_tokens = kDefaultPrefillChunkTokens);
 
-  // Appends `tokens` (at most max_tokens) to the cache. on_logits(first_row, rows, logits [rows, stride], stride) is called in
-  // order. Errors: bad_argument for an id outside the vocabulary, context_exceeded beyond max_tokens, out_of_memory; the cache
-  // is then as before.
+  // Appends `tokens` (at most max_tokens) to the cache. on_logits(first_row, rows, logits [rows, stride], stride) is
+  // called in order. Errors: bad_argument for an id outside the vocabulary, context_exceeded beyond max_tokens,
+  // out_of_memory; the cache is then as before.
   using LogitsFn = std::function<void(int64_t first_row, int64_t rows, const float* logits, int64_t stride)>;
   Result<void> Forward(std::span<const uint32_t> tokens, KvCache& cache, Logits wanted, const LogitsFn& on_logits,
                        const ForwardHooks& hooks = {});
@@ -94,7 +95,8 @@ class Transformer {
   void Norm(const float* weight, Rows& in, Rows& out, int64_t first, int64_t count);
   void Rotate(Rows& x, int64_t num_heads, int64_t count);
   void EnterMatmul(float* rows, int64_t stride, int64_t width, int64_t count);
-  void Multiply(const float* in, int64_t stride, int64_t count, bool accumulate, std::initializer_list<Product> products);
+  void Multiply(const float* in, int64_t stride, int64_t count, bool accumulate,
+                std::initializer_list<Product> products);
 
   const ModelHeader* header_ = nullptr;
   const ModelWeights* weights_ = nullptr;
@@ -107,7 +109,7 @@ class Transformer {
   Rows x_, h_, q_, k_, v_, z_, gate_, up_, logits_;
   Rows cosine_, sine_;
   AlignedBuffer<float> lse_;
-  AlignedBuffer<uint16_t> bf16_;          // bf16 copy of a matmul's input, where the kernels want it
+  AlignedBuffer<uint16_t> bf16_;         // bf16 copy of a matmul's input, where the kernels want it
   AlignedBuffer<float> matmul_scratch_;  // [threads, kMatmulScratchFloats]
   AttentionWorkspace attention_workspace_;
 };

@@ -17,19 +17,26 @@ bool EndsInRepetition(const std::vector<uint32_t>& ids, int64_t length) {
 
 std::string_view NameOf(FinishReason reason) {
   switch (reason) {
-    case FinishReason::kStop: return "stop";
-    case FinishReason::kLength: return "length";
-    case FinishReason::kRepetition: return "repetition";
-    case FinishReason::kInterrupted: return "interrupted";
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kRepetition:
+      return "repetition";
+    case FinishReason::kInterrupted:
+      return "interrupted";
   }
   return "unknown";
 }
 
-Result<Generation> Generate(Transformer& transformer, KvCache& cache, std::span<const float> logits, const GenerateOptions& options,
-                            const std::function<bool(uint32_t)>& on_token, const ForwardHooks& hooks) {
+Result<Generation> Generate(Transformer& transformer, KvCache& cache, std::span<const float> logits,
+                            const GenerateOptions& options, const std::function<bool(uint32_t)>& on_token,
+                            const ForwardHooks& hooks) {
   Generation out;
   const int64_t vocab = transformer.header().vocab_size;
-  const auto best_of = [&](const float* row) { return static_cast<uint32_t>(std::max_element(row, row + vocab) - row); };
+  const auto best_of = [&](const float* row) {
+    return static_cast<uint32_t>(std::max_element(row, row + vocab) - row);
+  };
   uint32_t next = best_of(logits.data());
   while (static_cast<int64_t>(out.ids.size()) < options.max_tokens) {
     if (std::find(options.stop_ids.begin(), options.stop_ids.end(), next) != options.stop_ids.end()) {
@@ -47,8 +54,9 @@ Result<Generation> Generate(Transformer& transformer, KvCache& cache, std::span<
       return out;
     }
     const uint32_t current = next;
-    ATTEND_RETURN_IF_ERROR(transformer.Forward({&current, 1}, cache, Logits::kLast,
-                                               [&](int64_t, int64_t, const float* row, int64_t) { next = best_of(row); }, hooks));
+    ATTEND_RETURN_IF_ERROR(transformer.Forward(
+        {&current, 1}, cache, Logits::kLast, [&](int64_t, int64_t, const float* row, int64_t) { next = best_of(row); },
+        hooks));
   }
   return out;
 }
@@ -60,7 +68,9 @@ Result<std::vector<float>> Prefill(Transformer& transformer, KvCache& cache, std
   for (size_t begin = 0; begin < tokens.size(); begin += chunk) {
     const size_t size = std::min(chunk, tokens.size() - begin);
     const bool is_last = begin + size == tokens.size();
-    const auto keep = [&](int64_t, int64_t, const float* row, int64_t) { last.assign(row, row + transformer.header().vocab_size); };
+    const auto keep = [&](int64_t, int64_t, const float* row, int64_t) {
+      last.assign(row, row + transformer.header().vocab_size);
+    };
     ATTEND_RETURN_IF_ERROR(
         transformer.Forward(tokens.subspan(begin, size), cache, is_last ? Logits::kLast : Logits::kNone, keep, hooks));
     if (keep_going && !keep_going(static_cast<int64_t>(begin + size)) && !is_last) {

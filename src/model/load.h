@@ -26,12 +26,14 @@ struct LoadedModel {
   ModelWeights weights;
 };
 
-// `path`: a GGUF file, or a folder with config.json and model.safetensors. Errors: those of the readers and the tokenizer.
+// `path`: a GGUF file, or a folder with config.json and model.safetensors. Errors: those of the readers and the
+// tokenizer.
 Result<ModelFrontEnd> LoadFrontEnd(const std::string& path);
 
 // Weights with NaN or infinity make every answer nonsense: refused as model_nonfinite unless they are asked for.
 enum class NonfiniteWeights { kRefuse, kAllow };
-Result<LoadedModel> LoadModel(const std::string& path, ThreadPool& pool, NonfiniteWeights nonfinite = NonfiniteWeights::kRefuse);
+Result<LoadedModel> LoadModel(const std::string& path, ThreadPool& pool,
+                              NonfiniteWeights nonfinite = NonfiniteWeights::kRefuse);
 
 // The tokenizer's tables of a GGUF file.
 Result<Tokenizer> LoadTokenizer(const GgufFile& file);

@@ -5,10 +5,13 @@
 namespace attend {
 
 Result<std::vector<float>> ScoreTokens(Transformer& transformer, KvCache& cache, std::span<const uint32_t> tokens,
-                                       std::span<const float> first_logits, const std::function<bool(int64_t)>& keep_going) {
+                                       std::span<const float> first_logits,
+                                       const std::function<bool(int64_t)>& keep_going) {
   const int64_t vocab = transformer.header().vocab_size;
   const int64_t count = static_cast<int64_t>(tokens.size());
-  const auto nll_of = [&](const float* logits, uint32_t token) { return transformer.kernels().log_sum_exp(logits, vocab) - logits[token]; };
+  const auto nll_of = [&](const float* logits, uint32_t token) {
+    return transformer.kernels().log_sum_exp(logits, vocab) - logits[token];
+  };
   std::vector<float> nll;
   if (!first_logits.empty() && count > 0) nll.push_back(nll_of(first_logits.data(), tokens[0]));
   for (int64_t begin = 0; begin < count; begin += transformer.max_tokens()) {

@@ -15,10 +15,10 @@ struct TensorNames {
   const char *attention_norm, *query, *key, *value, *output, *mlp_norm, *gate, *up, *down;
 };
 
-constexpr TensorNames kGgufNames = {"token_embd.weight",      "output_norm.weight",      "output.weight",
-                                    "blk.{}.attn_norm.weight", "blk.{}.attn_q.weight",    "blk.{}.attn_k.weight",
+constexpr TensorNames kGgufNames = {"token_embd.weight",       "output_norm.weight",        "output.weight",
+                                    "blk.{}.attn_norm.weight", "blk.{}.attn_q.weight",      "blk.{}.attn_k.weight",
                                     "blk.{}.attn_v.weight",    "blk.{}.attn_output.weight", "blk.{}.ffn_norm.weight",
-                                    "blk.{}.ffn_gate.weight",  "blk.{}.ffn_up.weight",    "blk.{}.ffn_down.weight"};
+                                    "blk.{}.ffn_gate.weight",  "blk.{}.ffn_up.weight",      "blk.{}.ffn_down.weight"};
 
 constexpr TensorNames kHuggingFaceNames = {
     "model.embed_tokens.weight",
@@ -117,9 +117,9 @@ void ForEachMatrix(const ModelWeights& w, const std::function<void(std::string, 
   fn("embedding", w.embedding);
   for (size_t i = 0; i < w.layers.size(); ++i) {
     const LayerWeights& l = w.layers[i];
-    const std::pair<const char*, const PackedMatrix*> matrices[] = {{"query", &l.query}, {"key", &l.key},   {"value", &l.value},
-                                                                     {"output", &l.output}, {"gate", &l.gate}, {"up", &l.up},
-                                                                     {"down", &l.down}};
+    const std::pair<const char*, const PackedMatrix*> matrices[] = {
+        {"query", &l.query}, {"key", &l.key}, {"value", &l.value}, {"output", &l.output},
+        {"gate", &l.gate},   {"up", &l.up},   {"down", &l.down}};
     for (const auto& [name, matrix] : matrices) fn(fmt::format("layer {} {}", i, name), *matrix);
   }
   if (w.vocabulary) fn("vocabulary", *w.vocabulary);

@@ -36,8 +36,8 @@ struct ModelWeights {
   std::optional<std::string> FindNonfinite() const;
 };
 
-// Packs every tensor and lets the kernel drop its mapped pages right after. Errors: out_of_memory, unsupported_tensor_type,
-// and file_changed when the file is no longer what was opened.
+// Packs every tensor and lets the kernel drop its mapped pages right after. Errors: out_of_memory,
+// unsupported_tensor_type, and file_changed when the file is no longer what was opened.
 Result<ModelWeights> LoadWeights(const ModelHeader& header, const GgufFile& file, ThreadPool& pool);
 Result<ModelWeights> LoadWeights(const ModelHeader& header, const SafetensorsFile& file, ThreadPool& pool);
 

@@ -6,11 +6,14 @@
 namespace attend {
 namespace {
 
-// How far a time may be off until there are runs to compare with: two cores shared with other programs swing by this much.
+// How far a time may be off until there are runs to compare with: two cores shared with other programs swing by this
+// much.
 constexpr double kLowFactor = 0.8;
 constexpr double kHighFactor = 1.3;
 
-Estimate Around(double expected) { return {expected * kLowFactor, expected, expected * kHighFactor}; }
+Estimate Around(double expected) {
+  return {expected * kLowFactor, expected, expected * kHighFactor};
+}
 
 // tokens per second from seconds: the slowest is the longest.
 Estimate RateOf(double tokens, const Estimate& seconds) {
@@ -46,7 +49,9 @@ Cut EvenCut(int64_t document_tokens, int64_t num_pieces) {
   return CutBySize(document_tokens, (document_tokens - 1) / num_pieces + 1);
 }
 
-int64_t OverheadTokens(const PlanRequest& r) { return r.question_tokens + r.answer_tokens; }
+int64_t OverheadTokens(const PlanRequest& r) {
+  return r.question_tokens + r.answer_tokens;
+}
 
 int64_t ContextLimit(const PlanRequest& r) {
   const int64_t trained = r.footprint.header.max_seq_len;
@@ -88,7 +93,9 @@ Work WorkOf(const PlanRequest& r, const Cut& cut) {
   return work;
 }
 
-int64_t DecodeDepth(const PlanRequest& r, const Cut& cut) { return cut.piece_tokens + r.question_tokens + r.answer_tokens / 2; }
+int64_t DecodeDepth(const PlanRequest& r, const Cut& cut) {
+  return cut.piece_tokens + r.question_tokens + r.answer_tokens / 2;
+}
 
 std::optional<PlanTimes> TimesOf(const PlanRequest& r, const Cut& cut) {
   if (!r.calibration || !IsUsable(*r.calibration)) return std::nullopt;
@@ -97,10 +104,12 @@ std::optional<PlanTimes> TimesOf(const PlanRequest& r, const Cut& cut) {
   const double weight_bytes = static_cast<double>(r.footprint.decode_weight_bytes);
   const double prefill_s = work.linear_flops / c.linear_flops_per_s + work.attention_flops / c.attention_flops_per_s +
                            work.prefill_tokens * c.element_s_per_token;
-  const double decode_s = work.decode_tokens * weight_bytes / c.weight_bytes_per_s + work.decode_kv_bytes / c.kv_bytes_per_s;
+  const double decode_s =
+      work.decode_tokens * weight_bytes / c.weight_bytes_per_s + work.decode_kv_bytes / c.kv_bytes_per_s;
   const double depth = static_cast<double>(DecodeDepth(r, cut));
   const double kv_bytes = depth * static_cast<double>(KvBytesPerToken(r.footprint.header, r.kv_dtype));
-  PlanTimes times{.prefill_s = Around(prefill_s), .decode_s = Around(decode_s), .total_s = Around(prefill_s + decode_s)};
+  PlanTimes times{
+      .prefill_s = Around(prefill_s), .decode_s = Around(decode_s), .total_s = Around(prefill_s + decode_s)};
   times.prefill_tokens_per_s = RateOf(work.prefill_tokens, times.prefill_s);
   times.decode_tokens_per_s = RateOf(1, Around(weight_bytes / c.weight_bytes_per_s + kv_bytes / c.kv_bytes_per_s));
   return times;

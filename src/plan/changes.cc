@@ -10,7 +10,9 @@
 namespace attend {
 namespace {
 
-int Rank(Verdict verdict) { return verdict == Verdict::kOnePass ? 2 : verdict == Verdict::kPieces ? 1 : 0; }
+int Rank(Verdict verdict) {
+  return verdict == Verdict::kOnePass ? 2 : verdict == Verdict::kPieces ? 1 : 0;
+}
 
 std::string BordersPrice(int64_t num_pieces) {
   return num_pieces == 2 ? "references across the border of the 2 pieces are lost"
@@ -66,7 +68,8 @@ class ChangeFinder {
     if (r_.piece_tokens && d_.piece_limit_tokens >= 1) {
       PlanRequest changed = r_;
       changed.piece_tokens = std::min(d_.piece_limit_tokens, r_.document_tokens);
-      Try(changed, fmt::format("--piece-tokens {}", *changed.piece_tokens), "another piece size than the one you fixed");
+      Try(changed, fmt::format("--piece-tokens {}", *changed.piece_tokens),
+          "another piece size than the one you fixed");
     }
     if (r_.max_pieces == 0) return;
     PlanRequest changed = r_;
@@ -98,9 +101,7 @@ class ChangeFinder {
   }
 
   // The document tokens that one pass must hold for the verdict to improve.
-  int64_t NeededDocument() const {
-    return d_.verdict == Verdict::kPieces ? r_.document_tokens : d_.cut.piece_tokens;
-  }
+  int64_t NeededDocument() const { return d_.verdict == Verdict::kPieces ? r_.document_tokens : d_.cut.piece_tokens; }
 
   // Memory for passes of `document_tokens`: as little as helps, and enough for one pass.
   void TryMemory(int64_t document_tokens) {
@@ -130,7 +131,8 @@ class ChangeFinder {
     PlanRequest changed = r_;
     changed.footprint.header.max_seq_len = static_cast<uint32_t>(needed);
     changed.context_tokens = 0;
-    Try(changed, fmt::format("a model trained on at least {} tokens", Grouped(needed)), "another model; its memory and time are planned anew");
+    Try(changed, fmt::format("a model trained on at least {} tokens", Grouped(needed)),
+        "another model; its memory and time are planned anew");
   }
 
   const PlanRequest& r_;

@@ -7,8 +7,8 @@
 
 namespace attend {
 
-// Only changes that give a better verdict than `decision`; those that use the reserve come last, the others from the one that
-// costs least of the result to the one that costs most.
+// Only changes that give a better verdict than `decision`; those that use the reserve come last, the others from the
+// one that costs least of the result to the one that costs most.
 std::vector<Change> FindChanges(const PlanRequest& request, const Decision& decision);
 
 }  // namespace attend

@@ -11,8 +11,11 @@ constexpr int64_t kMostTimedPieces = 65536;
 class Decider {
  public:
   explicit Decider(const PlanRequest& request)
-      : r_(request), document_(request.document_tokens), context_piece_(ContextLimit(request) - OverheadTokens(request)),
-        memory_piece_(LargestPassTokens(request) - OverheadTokens(request)), piece_limit_(std::min(context_piece_, memory_piece_)) {}
+      : r_(request),
+        document_(request.document_tokens),
+        context_piece_(ContextLimit(request) - OverheadTokens(request)),
+        memory_piece_(LargestPassTokens(request) - OverheadTokens(request)),
+        piece_limit_(std::min(context_piece_, memory_piece_)) {}
 
   Decision Decide() const { return r_.piece_tokens ? DecideFixed() : DecideFree(); }
 
@@ -81,6 +84,8 @@ class Decider {
 
 }  // namespace
 
-Decision Decide(const PlanRequest& request) { return Decider(request).Decide(); }
+Decision Decide(const PlanRequest& request) {
+  return Decider(request).Decide();
+}
 
 }  // namespace attend

@@ -9,7 +9,9 @@
 namespace attend {
 namespace {
 
-int Rank(Verdict verdict) { return verdict == Verdict::kOnePass ? 2 : verdict == Verdict::kPieces ? 1 : 0; }
+int Rank(Verdict verdict) {
+  return verdict == Verdict::kOnePass ? 2 : verdict == Verdict::kPieces ? 1 : 0;
+}
 
 // Any magnitude is as likely as another.
 int64_t AnyTokens(int64_t lowest, int64_t highest) {
@@ -36,7 +38,8 @@ PlanRequest AnyRequest(int64_t most_tokens) {
 void CheckPlan(const PlanRequest& r, const Plan& p) {
   RC_ASSERT(p.num_pieces >= 1 && p.piece_tokens >= 1);
   RC_ASSERT((p.num_pieces - 1) * p.piece_tokens < r.document_tokens);
-  RC_ASSERT(static_cast<double>(p.num_pieces) * static_cast<double>(p.piece_tokens) >= static_cast<double>(r.document_tokens) * (1 - 1e-15));
+  RC_ASSERT(static_cast<double>(p.num_pieces) * static_cast<double>(p.piece_tokens) >=
+            static_cast<double>(r.document_tokens) * (1 - 1e-15));
   RC_ASSERT(std::isfinite(p.linear_flops) && std::isfinite(p.attention_flops));
   RC_ASSERT((p.verdict == Verdict::kRefused) == (p.limit != Limit::kNone && p.verdict != Verdict::kPieces));
   RC_ASSERT(!p.reason.empty());

@@ -8,59 +8,71 @@
 namespace attend {
 namespace {
 
-double AsDouble(uint64_t bytes) { return static_cast<double>(bytes); }
+double AsDouble(uint64_t bytes) {
+  return static_cast<double>(bytes);
+}
 
 void ExplainMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
   const ModelHeader& h = r.footprint.header;
   const PlanMemory& m = p.memory;
-  out.push_back({"weights_bytes", "sum of tensors: ceil(outputs / 64) panels of 64 outputs, norms as float32", "the file's tensor list",
-                 AsDouble(m.weights_bytes), "B"});
+  out.push_back({"weights_bytes", "sum of tensors: ceil(outputs / 64) panels of 64 outputs, norms as float32",
+                 "the file's tensor list", AsDouble(m.weights_bytes), "B"});
   out.push_back({"kv_bytes_per_token", "layers * kv_heads * (Dk + Dv) * bytes",
-                 fmt::format("{} layers, {} kv heads, {} + {}, {}", h.num_layers, h.num_kv_heads, h.head_dim, h.v_head_dim, NameOf(r.kv_dtype)),
+                 fmt::format("{} layers, {} kv heads, {} + {}, {}", h.num_layers, h.num_kv_heads, h.head_dim,
+                             h.v_head_dim, NameOf(r.kv_dtype)),
                  AsDouble(p.kv_bytes_per_token), "B/token"});
   out.push_back({"kv_bytes", "layers * ceil(tokens / 64) * 64 * kv_heads * (Dk + Dv, each to 16) * bytes",
-                 fmt::format("{} tokens = {} piece + {} question + {} answer", p.pass_tokens, p.piece_tokens, p.question_tokens, p.answer_tokens),
+                 fmt::format("{} tokens = {} piece + {} question + {} answer", p.pass_tokens, p.piece_tokens,
+                             p.question_tokens, p.answer_tokens),
                  AsDouble(m.kv_bytes), "B"});
   out.push_back({"workspace_bytes", "4 * (chunk * activations + 32 * vocab) + bf16 copy + threads * 2 MiB",
-                 fmt::format("chunk {} tokens, hidden {}, mlp {}, vocab {}, {} threads, bf16 copy {}", r.chunk_tokens, h.hidden_size,
-                             h.intermediate_size, h.vocab_size, r.threads, r.bf16_copy ? "yes" : "no"),
+                 fmt::format("chunk {} tokens, hidden {}, mlp {}, vocab {}, {} threads, bf16 copy {}", r.chunk_tokens,
+                             h.hidden_size, h.intermediate_size, h.vocab_size, r.threads, r.bf16_copy ? "yes" : "no"),
                  AsDouble(m.workspace_bytes), "B"});
   out.push_back({"process_bytes", "12 MiB + 256 * vocab, measured", fmt::format("vocab {}", h.vocab_size),
                  AsDouble(m.process_bytes), "B"});
   out.push_back({"total_bytes", "weights + kv + workspace + process", "the four above", AsDouble(m.total_bytes), "B"});
-  out.push_back({"usable_bytes", "limit - reserve",
-                 fmt::format("limit {}, reserve {}", m.limit_bytes, m.reserve_bytes), AsDouble(m.usable_bytes), "B"});
+  out.push_back({"usable_bytes", "limit - reserve", fmt::format("limit {}, reserve {}", m.limit_bytes, m.reserve_bytes),
+                 AsDouble(m.usable_bytes), "B"});
   out.push_back({"fits_tokens", "min(context, floor((usable - fixed) / tile bytes) * 64) - question - answer",
-                 fmt::format("context {}, fixed {} B, tile {} B", p.context_tokens, SaturatedAdd(m.weights_bytes, m.workspace_bytes + m.process_bytes),
+                 fmt::format("context {}, fixed {} B, tile {} B", p.context_tokens,
+                             SaturatedAdd(m.weights_bytes, m.workspace_bytes + m.process_bytes),
                              KvAllocatedBytes(h, r.kv_dtype, kTileTokens)),
                  static_cast<double>(p.fits_tokens), "tokens"});
 }
 
 void ExplainWork(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
   const ModelHeader& h = r.footprint.header;
-  const std::string pieces = fmt::format("{} x ({} piece + {} question) tokens, the last piece with the rest of {}", p.num_pieces, p.piece_tokens,
-                                         p.question_tokens, p.document_tokens);
-  out.push_back({"linear_flops", "2 * layer parameters * tokens + 2 * vocab * hidden a pass (head on the last token, no embedding lookup)",
-                 fmt::format("{:.0f} layer parameters; {}", r.footprint.layer_params, pieces), p.linear_flops, "FLOP"});
-  out.push_back({"attention_flops", "layers * 2 * (Dk + Dv) * Hq * T (T + 1) / 2 a pass (causal: visible pairs only)",
-                 fmt::format("{} layers, {} + {}, {} q heads; {}", h.num_layers, h.head_dim, h.v_head_dim, h.num_q_heads, pieces),
-                 p.attention_flops, "FLOP"});
+  const std::string pieces = fmt::format("{} x ({} piece + {} question) tokens, the last piece with the rest of {}",
+                                         p.num_pieces, p.piece_tokens, p.question_tokens, p.document_tokens);
+  out.push_back(
+      {"linear_flops",
+       "2 * layer parameters * tokens + 2 * vocab * hidden a pass (head on the last token, no embedding lookup)",
+       fmt::format("{:.0f} layer parameters; {}", r.footprint.layer_params, pieces), p.linear_flops, "FLOP"});
+  out.push_back(
+      {"attention_flops", "layers * 2 * (Dk + Dv) * Hq * T (T + 1) / 2 a pass (causal: visible pairs only)",
+       fmt::format("{} layers, {} + {}, {} q heads; {}", h.num_layers, h.head_dim, h.v_head_dim, h.num_q_heads, pieces),
+       p.attention_flops, "FLOP"});
   out.push_back({"decode_weight_bytes", "all weights but an untied embedding table, a token", "the file's tensor list",
                  AsDouble(p.decode_weight_bytes), "B/token"});
-  out.push_back({"decode_kv_bytes", "kv_bytes_per_token * depth", fmt::format("depth {} = prompt + half the answer", p.decode_depth_tokens),
-                 AsDouble(p.decode_kv_bytes), "B/token"});
+  out.push_back({"decode_kv_bytes", "kv_bytes_per_token * depth",
+                 fmt::format("depth {} = prompt + half the answer", p.decode_depth_tokens), AsDouble(p.decode_kv_bytes),
+                 "B/token"});
 }
 
 void ExplainTimes(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
   const Calibration& c = *r.calibration;
-  out.push_back({"prefill_s", "linear_flops / linear rate + attention_flops / attention rate + tokens * element time",
-                 fmt::format("{:.4g} and {:.4g} FLOP/s, {:.4g} s/token; measured on {}, {}, {} threads", c.linear_flops_per_s,
-                             c.attention_flops_per_s, c.element_s_per_token, c.cpu_name, c.isa, c.threads),
-                 p.times->prefill_s.expected, "s"});
+  out.push_back(
+      {"prefill_s", "linear_flops / linear rate + attention_flops / attention rate + tokens * element time",
+       fmt::format("{:.4g} and {:.4g} FLOP/s, {:.4g} s/token; measured on {}, {}, {} threads", c.linear_flops_per_s,
+                   c.attention_flops_per_s, c.element_s_per_token, c.cpu_name, c.isa, c.threads),
+       p.times->prefill_s.expected, "s"});
   out.push_back({"decode_s", "answer tokens * weight bytes / weight rate + kv bytes of all steps / kv rate",
-                 fmt::format("{} answers of {} tokens, {:.4g} and {:.4g} B/s", p.num_pieces, p.answer_tokens, c.weight_bytes_per_s, c.kv_bytes_per_s),
+                 fmt::format("{} answers of {} tokens, {:.4g} and {:.4g} B/s", p.num_pieces, p.answer_tokens,
+                             c.weight_bytes_per_s, c.kv_bytes_per_s),
                  p.times->decode_s.expected, "s"});
-  out.push_back({"total_s", "prefill_s + decode_s; low 0.8 x, high 1.3 x", "the two above", p.times->total_s.expected, "s"});
+  out.push_back(
+      {"total_s", "prefill_s + decode_s; low 0.8 x, high 1.3 x", "the two above", p.times->total_s.expected, "s"});
 }
 
 }  // namespace

@@ -9,13 +9,17 @@
 namespace attend {
 namespace {
 
-// Resident before a weight is loaded: 10 MiB of code and libraries, and 10 MiB for the header, tokenizer and merges of 49,152
-// entries (measured, g++ 12). Both are rounded up: a long document's text and token ids come on top.
+// Resident before a weight is loaded: 10 MiB of code and libraries, and 10 MiB for the header, tokenizer and merges of
+// 49,152 entries (measured, g++ 12). Both are rounded up: a long document's text and token ids come on top.
 constexpr uint64_t kProcessBytes = uint64_t{12} << 20;
 constexpr uint64_t kBytesPerVocabularyEntry = 256;
 
-bool IsTable(std::string_view name) { return name == "token_embd.weight" || name == "model.embed_tokens.weight"; }
-bool IsHead(std::string_view name) { return name == "output.weight" || name == "lm_head.weight"; }
+bool IsTable(std::string_view name) {
+  return name == "token_embd.weight" || name == "model.embed_tokens.weight";
+}
+bool IsHead(std::string_view name) {
+  return name == "output.weight" || name == "lm_head.weight";
+}
 
 // Rope frequencies are computed anew and a tied model needs no second copy of its table.
 bool IsLoaded(const ModelHeader& header, std::string_view name) {
@@ -31,13 +35,18 @@ uint64_t LoadedBytes(const TensorEntry& tensor) {
 double LayerParams(const ModelHeader& h) {
   const double q_rows = double{1} * h.num_q_heads * h.head_dim, k_rows = double{1} * h.num_kv_heads * h.head_dim;
   const double v_rows = double{1} * h.num_kv_heads * h.v_head_dim, z_columns = double{1} * h.num_q_heads * h.v_head_dim;
-  return h.num_layers * (h.hidden_size * (q_rows + k_rows + v_rows + z_columns) + 3.0 * h.hidden_size * h.intermediate_size);
+  return h.num_layers *
+         (h.hidden_size * (q_rows + k_rows + v_rows + z_columns) + 3.0 * h.hidden_size * h.intermediate_size);
 }
 
 }  // namespace
 
-uint64_t SaturatedAdd(uint64_t a, uint64_t b) { return CheckedAdd(a, b).value_or(UINT64_MAX); }
-uint64_t SaturatedMultiply(uint64_t a, uint64_t b) { return CheckedMultiply(a, b).value_or(UINT64_MAX); }
+uint64_t SaturatedAdd(uint64_t a, uint64_t b) {
+  return CheckedAdd(a, b).value_or(UINT64_MAX);
+}
+uint64_t SaturatedMultiply(uint64_t a, uint64_t b) {
+  return CheckedMultiply(a, b).value_or(UINT64_MAX);
+}
 
 ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEntry> tensors) {
   ModelFootprint footprint{.header = header,
@@ -86,12 +95,15 @@ uint64_t WorkspaceBytes(const ModelHeader& h, int64_t chunk_tokens, bool bf16_co
   return PassWorkspaceBytes(shape, std::max(chunk_tokens, kLogitRows), kLogitRows, bf16_copy, threads);
 }
 
-uint64_t ProcessBytes(const ModelHeader& header) { return kProcessBytes + kBytesPerVocabularyEntry * header.vocab_size; }
+uint64_t ProcessBytes(const ModelHeader& header) {
+  return kProcessBytes + kBytesPerVocabularyEntry * header.vocab_size;
+}
 
 double CausalPairs(int64_t first, int64_t count) {
   // count * first + count (count + 1) / 2, halved before multiplying: exact while the result is below 2^53.
   const int64_t even = count % 2 == 0 ? count / 2 : (count + 1) / 2, other = count % 2 == 0 ? count + 1 : count;
-  return static_cast<double>(count) * static_cast<double>(first) + static_cast<double>(even) * static_cast<double>(other);
+  return static_cast<double>(count) * static_cast<double>(first) +
+         static_cast<double>(even) * static_cast<double>(other);
 }
 
 double PrefillAttentionFlops(const ModelHeader& h, int64_t first, int64_t count) {

@@ -2,12 +2,13 @@
 //
 //   weights        every matrix as packed (tensor/packed_bytes.h), every norm as float32
 //   KV             sum over layers of CacheDescriptor, in blocks of 64 tokens
-//   prefill FLOPs  linear: 2 * layer parameters * tokens + 2 * vocab * hidden (head on the last token, no embedding lookup)
+//   prefill FLOPs  linear: 2 * layer parameters * tokens + 2 * vocab * hidden (head on the last token, no embedding
+//   lookup)
 //                  attention: layers * 2 (Dk + Dv) Hq * visible pairs, causal: query i sees i + 1 keys
 //   decode bytes   per token: all weights but an untied embedding table, and the cache up to the token's position
 //
-// FLOPs are doubles that hold whole numbers, exact below 2^53 = 9e15; bytes are saturated at 2^64 - 1, so that absurd lengths
-// give "too much" and never wrap.
+// FLOPs are doubles that hold whole numbers, exact below 2^53 = 9e15; bytes are saturated at 2^64 - 1, so that absurd
+// lengths give "too much" and never wrap.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEn
 
 // The cache of our runtime: the same K and V format in every layer.
 std::vector<CacheDescriptor> CacheLayers(const ModelHeader& header, DType kv_dtype);
-uint64_t KvBytesPerToken(const ModelHeader& header, DType kv_dtype);                    // exact, no rounding
-uint64_t KvAllocatedBytes(const ModelHeader& header, DType kv_dtype, int64_t tokens);   // as src/cache allocates
+uint64_t KvBytesPerToken(const ModelHeader& header, DType kv_dtype);                   // exact, no rounding
+uint64_t KvAllocatedBytes(const ModelHeader& header, DType kv_dtype, int64_t tokens);  // as src/cache allocates
 
 // Activations, their bf16 copy where the processor multiplies bf16, logits and scratch of a pass of `chunk_tokens`.
 uint64_t WorkspaceBytes(const ModelHeader& header, int64_t chunk_tokens, bool bf16_copy, int threads);

@@ -64,10 +64,12 @@ TEST(PrefillFlops, Llama8bAttentionShare) {
     return 100 * attention / (linear + attention);
   };
   const std::pair<int64_t, double> ours[] = {{4096, 7.1}, {32'768, 38.1}, {131'072, 71.1}};
-  for (const auto& [tokens, percent] : ours) EXPECT_NEAR(share(PrefillLinearFlops(f, tokens, true), tokens), percent, 0.06) << tokens;
+  for (const auto& [tokens, percent] : ours)
+    EXPECT_NEAR(share(PrefillLinearFlops(f, tokens, true), tokens), percent, 0.06) << tokens;
   // By the convention that counts every parameter for every token.
   const std::pair<int64_t, double> counted_whole[] = {{4096, 6}, {32'768, 35}, {131'072, 68}};
-  for (const auto& [tokens, percent] : counted_whole) EXPECT_NEAR(share(2 * 8.03e9 * static_cast<double>(tokens), tokens), percent, 0.6) << tokens;
+  for (const auto& [tokens, percent] : counted_whole)
+    EXPECT_NEAR(share(2 * 8.03e9 * static_cast<double>(tokens), tokens), percent, 0.6) << tokens;
 }
 
 TEST(PrefillFlops, PiecesOfLlama8b) {
@@ -105,7 +107,8 @@ RC_GTEST_PROP(PrefillFlops, ChunksAddUpToOnePassExactly, ()) {
 TEST(Weights, CountWhatIsLoaded) {
   const ModelHeader tied = Shape(1, 64, 128, 2, 1, 32, 100, 512, true);
   // Table of 100 -> 128 rows; q 64, k and v 32 -> 64 each, output 64, gate and up 128, down 64 rows of 128; 3 norms.
-  const uint64_t matrices = 2 * (128 * 64 + 64 * 64 + 2 * 64 * 64 + 64 * 64 + 2 * 128 * 64 + 64 * 128), norms = 3 * 64 * 4;
+  const uint64_t matrices = 2 * (128 * 64 + 64 * 64 + 2 * 64 * 64 + 64 * 64 + 2 * 128 * 64 + 64 * 128),
+                 norms = 3 * 64 * 4;
   for (TensorNaming naming : {TensorNaming::kGguf, TensorNaming::kHuggingFace}) {
     // The list holds what a tied model does not load: a second table and rope frequencies.
     const ModelFootprint f = MakeFootprint(tied, TensorsOf(tied, naming, DType::kBf16));

@@ -31,12 +31,13 @@ Result<void> CheckRequest(const PlanRequest& r) {
   ATTEND_RETURN_IF_ERROR(CheckCount("chunk_tokens", r.chunk_tokens, 1, int64_t{1} << 20));
   ATTEND_RETURN_IF_ERROR(CheckCount("threads", r.threads, 1, 1 << 16));
   if (!(r.reserve.percent >= 0 && r.reserve.percent <= 100) || (r.time_limit_s && !(*r.time_limit_s > 0))) {
-    return tl::unexpected(Error{.code = ErrorCode::kBadArgument,
-                                .where = "plan",
-                                .subject = "reserve or time_limit_s",
-                                .expected = "0 to 100 percent, more than 0 seconds",
-                                .found = std::to_string(r.reserve.percent) + " %, " + std::to_string(r.time_limit_s.value_or(0)) + " s",
-                                .hint = {}});
+    return tl::unexpected(
+        Error{.code = ErrorCode::kBadArgument,
+              .where = "plan",
+              .subject = "reserve or time_limit_s",
+              .expected = "0 to 100 percent, more than 0 seconds",
+              .found = std::to_string(r.reserve.percent) + " %, " + std::to_string(r.time_limit_s.value_or(0)) + " s",
+              .hint = {}});
   }
   return {};
 }
@@ -57,7 +58,8 @@ void FillTokens(const PlanRequest& r, const Decision& d, Plan& p) {
 
 void FillCosts(const PlanRequest& r, const Decision& d, Plan& p) {
   p.memory = MemoryOf(r, p.pass_tokens);
-  if (d.limit == Limit::kMemory && d.verdict == Verdict::kRefused) p.shortfall_bytes = p.memory.total_bytes - p.memory.usable_bytes;
+  if (d.limit == Limit::kMemory && d.verdict == Verdict::kRefused)
+    p.shortfall_bytes = p.memory.total_bytes - p.memory.usable_bytes;
   p.kv_bytes_per_token = KvBytesPerToken(r.footprint.header, r.kv_dtype);
   const Work work = WorkOf(r, d.cut);
   p.linear_flops = work.linear_flops;
@@ -72,21 +74,30 @@ void FillCosts(const PlanRequest& r, const Decision& d, Plan& p) {
 
 std::string_view NameOf(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kOnePass: return "one_pass";
-    case Verdict::kPieces: return "pieces";
-    case Verdict::kRefused: return "refused";
+    case Verdict::kOnePass:
+      return "one_pass";
+    case Verdict::kPieces:
+      return "pieces";
+    case Verdict::kRefused:
+      return "refused";
   }
   return "unknown";
 }
 
 std::string_view NameOf(Limit limit) {
   switch (limit) {
-    case Limit::kNone: return "none";
-    case Limit::kContext: return "context";
-    case Limit::kMemory: return "memory";
-    case Limit::kTime: return "time";
-    case Limit::kPieceTokens: return "piece_tokens";
-    case Limit::kMaxPieces: return "max_pieces";
+    case Limit::kNone:
+      return "none";
+    case Limit::kContext:
+      return "context";
+    case Limit::kMemory:
+      return "memory";
+    case Limit::kTime:
+      return "time";
+    case Limit::kPieceTokens:
+      return "piece_tokens";
+    case Limit::kMaxPieces:
+      return "max_pieces";
   }
   return "unknown";
 }

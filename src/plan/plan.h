@@ -1,9 +1,9 @@
-// The decision about a document, taken before anything is loaded: one pass, pieces, or refused, with the memory, the work, the
-// time and the reason. docs/reference/plan.md has the formulas.
+// The decision about a document, taken before anything is loaded: one pass, pieces, or refused, with the memory, the
+// work, the time and the reason. docs/reference/plan.md has the formulas.
 //
-// What the caller fixed (piece_tokens, max_pieces, kv_dtype, limits) is never changed: where it does not fit, the verdict is
-// refused and `changes` lists what would fit, each with its price. A length beyond the model's trained length, question and
-// answer included, never fits.
+// What the caller fixed (piece_tokens, max_pieces, kv_dtype, limits) is never changed: where it does not fit, the
+// verdict is refused and `changes` lists what would fit, each with its price. A length beyond the model's trained
+// length, question and answer included, never fits.
 //
 // Errors of MakePlan: bad_argument for a token count outside [1, 10^15], or a context larger than the trained length.
 //
@@ -26,7 +26,8 @@
 namespace attend {
 
 inline constexpr int64_t kMaxPlanTokens = 1'000'000'000'000'000;
-inline constexpr int64_t kMinPieceTokens = 256;  // a piece that we choose is not smaller: below it, little beside borders is left
+inline constexpr int64_t kMinPieceTokens =
+    256;  // a piece that we choose is not smaller: below it, little beside borders is left
 inline constexpr int64_t kQuestionReserveTokens = 128;  // chat template and question, where they are not known yet
 inline constexpr int64_t kAnswerReserveTokens = 128;
 
@@ -109,19 +110,20 @@ struct Plan {
   std::string reason;
 
   int64_t document_tokens = 0, question_tokens = 0, answer_tokens = 0;
-  int64_t num_pieces = 0;        // 1 for one_pass; refused: what was tried, 0 when there is nothing to try
-  int64_t piece_tokens = 0;      // document tokens of a piece; document_tokens for one_pass
+  int64_t num_pieces = 0;    // 1 for one_pass; refused: what was tried, 0 when there is nothing to try
+  int64_t piece_tokens = 0;  // document tokens of a piece; document_tokens for one_pass
   int64_t overlap_tokens = 0;
-  int64_t pass_tokens = 0;       // piece + question + answer: what the cache must hold
-  int64_t context_tokens = 0;    // the limit that holds
-  int64_t trained_tokens = 0;    // max_seq_len
-  int64_t fits_tokens = 0;       // largest document in one pass here, by context and memory: how far a piece may grow; 0: none
+  int64_t pass_tokens = 0;     // piece + question + answer: what the cache must hold
+  int64_t context_tokens = 0;  // the limit that holds
+  int64_t trained_tokens = 0;  // max_seq_len
+  int64_t fits_tokens =
+      0;  // largest document in one pass here, by context and memory: how far a piece may grow; 0: none
 
   PlanMemory memory;
   uint64_t shortfall_bytes = 0;  // refused for memory: what is lacking
   uint64_t kv_bytes_per_token = 0;
 
-  double linear_flops = 0;     // prefill, all pieces
+  double linear_flops = 0;  // prefill, all pieces
   double attention_flops = 0;
   uint64_t decode_weight_bytes = 0;  // per token
   uint64_t decode_kv_bytes = 0;      // per token, at decode_depth_tokens

@@ -159,7 +159,8 @@ TEST(Plan, TimesAreTheFormula) {
   const double params = 30.0 * (576 * (576 + 192 + 192 + 576) + 3 * 576 * 1536), prompt = 7628;
   EXPECT_EQ(plan.linear_flops, 2 * params * prompt + 2.0 * 49152 * 576);
   EXPECT_EQ(plan.attention_flops, 30.0 * 2 * 128 * 9 * prompt * (prompt + 1) / 2);
-  EXPECT_NEAR(plan.times->prefill_s.expected, plan.linear_flops / 60e9 + plan.attention_flops / 40e9 + prompt * 1e-4, 1e-9);
+  EXPECT_NEAR(plan.times->prefill_s.expected, plan.linear_flops / 60e9 + plan.attention_flops / 40e9 + prompt * 1e-4,
+              1e-9);
   double decode_s = 0;
   for (int i = 1; i <= 128; ++i) decode_s += 100e6 / 10e9 + (prompt + i) * 23'040 / 8e9;
   EXPECT_NEAR(plan.times->decode_s.expected, decode_s, 1e-9);

@@ -7,8 +7,8 @@
 
 namespace attend {
 
-inline ModelHeader Shape(uint32_t layers, uint32_t hidden, uint32_t mlp, uint32_t q_heads, uint32_t kv_heads, uint32_t head_dim,
-                         uint32_t vocab, uint32_t max_seq_len, bool tied = false) {
+inline ModelHeader Shape(uint32_t layers, uint32_t hidden, uint32_t mlp, uint32_t q_heads, uint32_t kv_heads,
+                         uint32_t head_dim, uint32_t vocab, uint32_t max_seq_len, bool tied = false) {
   ModelHeader h;
   h.architecture = "llama";
   h.num_layers = layers;
@@ -23,10 +23,18 @@ inline ModelHeader Shape(uint32_t layers, uint32_t hidden, uint32_t mlp, uint32_
   return h;
 }
 
-inline ModelHeader SmolLm2() { return Shape(30, 576, 1536, 9, 3, 64, 49152, 8192, true); }
-inline ModelHeader Llama8b() { return Shape(32, 4096, 14336, 32, 8, 128, 128256, 131072); }
-inline ModelHeader Mistral7b() { return Shape(32, 4096, 14336, 32, 8, 128, 32000, 32768); }
-inline ModelHeader LawFirm13b() { return Shape(40, 5120, 13824, 40, 8, 128, 32000, 131072); }
+inline ModelHeader SmolLm2() {
+  return Shape(30, 576, 1536, 9, 3, 64, 49152, 8192, true);
+}
+inline ModelHeader Llama8b() {
+  return Shape(32, 4096, 14336, 32, 8, 128, 128256, 131072);
+}
+inline ModelHeader Mistral7b() {
+  return Shape(32, 4096, 14336, 32, 8, 128, 32000, 32768);
+}
+inline ModelHeader LawFirm13b() {
+  return Shape(40, 5120, 13824, 40, 8, 128, 32000, 131072);
+}
 
 inline Calibration TwoSmallCores() {
   Calibration c;
@@ -56,7 +64,8 @@ inline PlanRequest SmallRequest(int64_t document_tokens) {
 inline void LimitMemoryTo(PlanRequest& r, int64_t pass_tokens) {
   r.reserve.bytes = 0;
   r.memory_limit_bytes = r.footprint.weights_bytes + KvAllocatedBytes(r.footprint.header, r.kv_dtype, pass_tokens) +
-                         WorkspaceBytes(r.footprint.header, r.chunk_tokens, r.bf16_copy, r.threads) + ProcessBytes(r.footprint.header);
+                         WorkspaceBytes(r.footprint.header, r.chunk_tokens, r.bf16_copy, r.threads) +
+                         ProcessBytes(r.footprint.header);
 }
 
 }  // namespace attend

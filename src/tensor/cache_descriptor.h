@@ -9,8 +9,8 @@
 
 namespace attend {
 
-inline constexpr uint32_t kTileTokens = 64;    // tokens in one K or V tile
-inline constexpr uint32_t kWidthMultiple = 16; // V columns and K dimensions are padded to this with zeros
+inline constexpr uint32_t kTileTokens = 64;     // tokens in one K or V tile
+inline constexpr uint32_t kWidthMultiple = 16;  // V columns and K dimensions are padded to this with zeros
 
 enum class CacheKind { kFull, kWindow, kNone };
 

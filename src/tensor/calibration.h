@@ -1,5 +1,5 @@
-// What a short measurement on this machine found: the speeds that the plan computes with. measure/ makes it, plan/ reads it,
-// the application stores it. Rates are of all threads together.
+// What a short measurement on this machine found: the speeds that the plan computes with. measure/ makes it, plan/
+// reads it, the application stores it. Rates are of all threads together.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ struct Calibration {
   std::string isa;
   int threads = 0;
   Compute compute = Compute::kBf16;
-  double linear_flops_per_s = 0;      // matmul over packed weights, 512 rows
-  double attention_flops_per_s = 0;   // causal prefill attention, visible pairs only
-  double weight_bytes_per_s = 0;      // one token: packed weights read
-  double kv_bytes_per_s = 0;          // one token: cache read at depth
-  double element_s_per_token = 0;     // norms, rope, cache writes, gates: seconds a token of prefill, all layers
+  double linear_flops_per_s = 0;     // matmul over packed weights, 512 rows
+  double attention_flops_per_s = 0;  // causal prefill attention, visible pairs only
+  double weight_bytes_per_s = 0;     // one token: packed weights read
+  double kv_bytes_per_s = 0;         // one token: cache read at depth
+  double element_s_per_token = 0;    // norms, rope, cache writes, gates: seconds a token of prefill, all layers
 };
 
 }  // namespace attend

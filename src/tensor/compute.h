@@ -10,6 +10,8 @@ enum class Compute {
   kBf16,  // activations entering a matmul, q, K, V and attention weights are rounded to bf16; sums are float32
 };
 
-constexpr std::string_view NameOf(Compute compute) { return compute == Compute::kF32 ? "f32" : "bf16"; }
+constexpr std::string_view NameOf(Compute compute) {
+  return compute == Compute::kF32 ? "f32" : "bf16";
+}
 
 }  // namespace attend

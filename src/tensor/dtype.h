@@ -18,23 +18,38 @@ struct DTypeInfo {
 
 constexpr DTypeInfo InfoOf(DType dtype) {
   switch (dtype) {
-    case DType::kF32: return {"f32", 1, 4};
-    case DType::kF16: return {"f16", 1, 2};
-    case DType::kBf16: return {"bf16", 1, 2};
-    case DType::kF64: return {"f64", 1, 8};
-    case DType::kI8: return {"i8", 1, 1};
-    case DType::kI16: return {"i16", 1, 2};
-    case DType::kI32: return {"i32", 1, 4};
-    case DType::kI64: return {"i64", 1, 8};
-    case DType::kU8: return {"u8", 1, 1};
-    case DType::kBool: return {"bool", 1, 1};
-    case DType::kQ4_0: return {"q4_0", 32, 18};
-    case DType::kQ4_1: return {"q4_1", 32, 20};
-    case DType::kQ8_0: return {"q8_0", 32, 34};
+    case DType::kF32:
+      return {"f32", 1, 4};
+    case DType::kF16:
+      return {"f16", 1, 2};
+    case DType::kBf16:
+      return {"bf16", 1, 2};
+    case DType::kF64:
+      return {"f64", 1, 8};
+    case DType::kI8:
+      return {"i8", 1, 1};
+    case DType::kI16:
+      return {"i16", 1, 2};
+    case DType::kI32:
+      return {"i32", 1, 4};
+    case DType::kI64:
+      return {"i64", 1, 8};
+    case DType::kU8:
+      return {"u8", 1, 1};
+    case DType::kBool:
+      return {"bool", 1, 1};
+    case DType::kQ4_0:
+      return {"q4_0", 32, 18};
+    case DType::kQ4_1:
+      return {"q4_1", 32, 20};
+    case DType::kQ8_0:
+      return {"q8_0", 32, 34};
   }
   return {"unknown", 1, 0};
 }
 
-constexpr std::string_view NameOf(DType dtype) { return InfoOf(dtype).name; }
+constexpr std::string_view NameOf(DType dtype) {
+  return InfoOf(dtype).name;
+}
 
 }  // namespace attend

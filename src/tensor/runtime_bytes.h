@@ -14,24 +14,29 @@ struct ActivationShape {
   int64_t num_q_heads = 0, num_kv_heads = 0, head_dim = 0, v_head_dim = 0;
 };
 
-constexpr int64_t PaddedColumns(int64_t columns) { return (columns + 63) / 64 * 64; }
+constexpr int64_t PaddedColumns(int64_t columns) {
+  return (columns + 63) / 64 * 64;
+}
 
 // Floats of activations for `tokens` tokens: residual x, normed h, q, k, v, z, gate, up, and the rotary angles.
 constexpr int64_t ActivationFloats(const ActivationShape& s, int64_t tokens) {
   const int64_t a_row = 2 * PaddedColumns(s.hidden_size) + PaddedColumns(s.num_q_heads * s.head_dim) +
                         PaddedColumns(s.num_kv_heads * s.head_dim) + PaddedColumns(s.num_kv_heads * s.v_head_dim) +
-                        PaddedColumns(s.num_q_heads * s.v_head_dim) + 2 * PaddedColumns(s.intermediate_size) + s.head_dim;
+                        PaddedColumns(s.num_q_heads * s.v_head_dim) + 2 * PaddedColumns(s.intermediate_size) +
+                        s.head_dim;
   return tokens * a_row;
 }
 
 // Columns of the widest matrix input: what the bf16 copy of activations must hold.
 constexpr int64_t WidestInput(const ActivationShape& s) {
-  return std::max({PaddedColumns(s.hidden_size), PaddedColumns(s.intermediate_size), PaddedColumns(s.num_q_heads * s.v_head_dim)});
+  return std::max(
+      {PaddedColumns(s.hidden_size), PaddedColumns(s.intermediate_size), PaddedColumns(s.num_q_heads * s.v_head_dim)});
 }
 
-// Everything a pass allocates: activations, their bf16 copy where the processor multiplies bf16, and `logit_rows` of logits.
-// The attention workspace, O(threads x tile), is below 2 MiB a thread and counted at that.
-constexpr uint64_t PassWorkspaceBytes(const ActivationShape& s, int64_t tokens, int64_t logit_rows, bool bf16_copy, int64_t threads) {
+// Everything a pass allocates: activations, their bf16 copy where the processor multiplies bf16, and `logit_rows` of
+// logits. The attention workspace, O(threads x tile), is below 2 MiB a thread and counted at that.
+constexpr uint64_t PassWorkspaceBytes(const ActivationShape& s, int64_t tokens, int64_t logit_rows, bool bf16_copy,
+                                      int64_t threads) {
   const int64_t floats = ActivationFloats(s, tokens) + logit_rows * PaddedColumns(s.vocab_size);
   const int64_t copy = bf16_copy ? tokens * WidestInput(s) * 2 : 0;
   return static_cast<uint64_t>(floats * 4 + copy + threads * (int64_t{2} << 20));

@@ -1,5 +1,5 @@
-// One attention work unit: rows of one kv head against a range of keys, tile by tile with a running maximum (the online softmax
-// of Milakov & Gimelshein 2018, tiled as in FlashAttention). Written once for every vector type V.
+// One attention work unit: rows of one kv head against a range of keys, tile by tile with a running maximum (the online
+// softmax of Milakov & Gimelshein 2018, tiled as in FlashAttention). Written once for every vector type V.
 #pragma once
 
 #include "kernels/isa/weights_body.h"
@@ -33,17 +33,20 @@ inline UnitScratch Carve(const AttendArgs& u) {
 
 // scores[rows][columns] = q K^T of one tile; columns a multiple of 16.
 template <class V>
-void TileScores(const AttendArgs& u, const UnitScratch& s, const uint8_t* k, int64_t row, int64_t rows, int64_t columns) {
+void TileScores(const AttendArgs& u, const UnitScratch& s, const uint8_t* k, int64_t row, int64_t rows,
+                int64_t columns) {
   const int64_t d = u.kv.k_dim;
   const float* q = u.q + row * d;
   float* out = s.scores + row * kPanelColumns;
   if (u.kv.format == KvFormat::kF32) {
-    return Multiply<V, FloatKind<V>>(rows, columns, d, q, d, reinterpret_cast<const float*>(k), kPanelColumns, out, kPanelColumns, false);
+    return Multiply<V, FloatKind<V>>(rows, columns, d, q, d, reinterpret_cast<const float*>(k), kPanelColumns, out,
+                                     kPanelColumns, false);
   }
   const uint16_t* pairs = reinterpret_cast<const uint16_t*>(k);
   if constexpr (V::kHasBf16Dot) {
     if (u.round_weights) {
-      return Multiply<V, DotKind<V>>(rows, columns, d, s.q_bf16 + row * d, d, pairs, kPanelColumns, out, kPanelColumns, false);
+      return Multiply<V, DotKind<V>>(rows, columns, d, s.q_bf16 + row * d, d, pairs, kPanelColumns, out, kPanelColumns,
+                                     false);
     }
   }
   if (rows <= kSharedTileRows) {
@@ -60,12 +63,14 @@ void TileOutput(const AttendArgs& u, const UnitScratch& s, const uint8_t* v, int
   const float* p = s.scores + row * kPanelColumns;
   float* out = u.out + row * width;
   if (u.kv.format == KvFormat::kF32) {
-    return Multiply<V, FloatKind<V>>(rows, width, keys, p, kPanelColumns, reinterpret_cast<const float*>(v), width, out, width, true);
+    return Multiply<V, FloatKind<V>>(rows, width, keys, p, kPanelColumns, reinterpret_cast<const float*>(v), width, out,
+                                     width, true);
   }
   const uint16_t* pairs = reinterpret_cast<const uint16_t*>(v);
   if constexpr (V::kHasBf16Dot) {
     if (u.round_weights) {  // the row's weights lie as bf16 at the start of its 64 floats
-      return Multiply<V, DotKind<V>>(rows, width, keys, reinterpret_cast<const uint16_t*>(p), 2 * kPanelColumns, pairs, width, out, width, true);
+      return Multiply<V, DotKind<V>>(rows, width, keys, reinterpret_cast<const uint16_t*>(p), 2 * kPanelColumns, pairs,
+                                     width, out, width, true);
     }
   }
   if (rows <= kSharedTileRows) {
@@ -81,19 +86,21 @@ bool PacksWeights(const AttendArgs& u) {
   return V::kHasBf16Dot && u.round_weights && u.kv.format == KvFormat::kBf16;
 }
 
-// Scores in base 2: 2^(score * scale * log2 e - maximum) is the weight. The same rounded maximum enters every weight of the row
-// and its lse, so its rounding cancels.
-inline float ScoreFactor(const AttendArgs& u) { return u.scale * kLog2E; }
+// Weights in base 2: 2^((score - maximum) * factor), with both kept unscaled. The difference is exact where it matters,
+// near the maximum, so that a constant added to all scores changes nothing and scores of any size survive.
+inline float ScoreFactor(const AttendArgs& u) {
+  return u.scale * kLog2E;
+}
 
-// Weights of a row's tile relative to its maximum, in place of the scores; returns their sum by lanes. What is summed is what meets V:
-// equal values then give exactly that value.
+// Weights of a row's tile relative to its maximum, in place of the scores; returns their sum by lanes. What is summed
+// is what meets V: equal values then give exactly that value.
 template <class V, bool kRound, bool kPack>
 typename V::F TileWeights(float* x, int64_t columns, float factor, float maximum) {
-  const typename V::F scale = V::Set1(factor), shift = V::Set1(-maximum);
+  const typename V::F scale = V::Set1(factor), shift = V::Set1(maximum);
   typename V::F sum = V::Zero();
   typename V::F unrounded = V::Zero();  // carries a NaN that rounding by integers would lose
   for (int64_t c = 0; c < columns; c += V::kLanes) {
-    typename V::F p = Exp2OfNegative<V>(V::Fma(V::Load(x + c), scale, shift));
+    typename V::F p = Exp2OfNegative<V>(V::Mul(V::Sub(V::Load(x + c), shift), scale));
     if constexpr (kRound) {
       unrounded = V::Add(unrounded, p);
       p = V::RoundBf16Number(p);
@@ -121,8 +128,8 @@ typename V::F TileWeights(const AttendArgs& u, float* x, int64_t columns, float 
   return TileWeights<V, false, false>(x, columns, factor, maximum);
 }
 
-// Turns a row's scores of one tile into weights relative to its running maximum; rescales what the row holds when that grew.
-// Visible columns are [low, high).
+// Turns a row's scores of one tile into weights relative to its running maximum; rescales what the row holds when that
+// grew. Visible columns are [low, high).
 template <class V>
 void SoftmaxRow(const AttendArgs& u, const UnitScratch& s, int64_t row, int64_t columns, int64_t low, int64_t high) {
   float* x = s.scores + row * kPanelColumns;
@@ -132,7 +139,7 @@ void SoftmaxRow(const AttendArgs& u, const UnitScratch& s, int64_t row, int64_t 
   typename V::F largest = V::Set1(kMinusInfinity);
   for (int64_t c = 0; c < columns; c += V::kLanes) largest = V::Max(largest, V::Load(x + c));
   const float old_maximum = s.maximum[row];
-  const float tile_maximum = V::ReduceMax(largest) * ScoreFactor(u);
+  const float tile_maximum = V::ReduceMax(largest);
   const float maximum = tile_maximum > old_maximum ? tile_maximum : old_maximum;
   if (maximum == kMinusInfinity) {
     bool any_nan = false;  // a NaN score hides from the maximum; it must still reach its row
@@ -142,7 +149,8 @@ void SoftmaxRow(const AttendArgs& u, const UnitScratch& s, int64_t row, int64_t 
     return;
   }
   if (maximum > old_maximum) {
-    const float shrink = Exp2OfNegativeOne<V>(old_maximum - maximum);  // 0 for the first tile: 2^-inf
+    const float shrink =
+        Exp2OfNegativeOne<V>((old_maximum - maximum) * ScoreFactor(u));  // 0 for the first tile: 2^-inf
     s.maximum[row] = maximum;
     V::Store(sum, V::Mul(V::Load(sum), V::Set1(shrink)));
     float* out = u.out + row * u.kv.v_width;
@@ -161,8 +169,8 @@ float WeightOf(const AttendArgs& u, const float* x, int64_t column) {
   return value;
 }
 
-// A value that is not finite times a weight of 0 would be NaN. Where such a value hides from some rows behind the mask, those
-// rows are computed key by key over what they see.
+// A value that is not finite times a weight of 0 would be NaN. Where such a value hides from some rows behind the mask,
+// those rows are computed key by key over what they see.
 template <class V>
 bool HasNonfinite(const AttendArgs& u, const uint8_t* v, int64_t keys) {
   const int64_t count = keys * u.kv.v_width;
@@ -191,7 +199,8 @@ inline float CellOf(const AttendArgs& u, const uint8_t* v, int64_t key, int64_t 
 }
 
 template <class V>
-void VisibleOutput(const AttendArgs& u, const UnitScratch& s, const uint8_t* v, int64_t row, int64_t low, int64_t high) {
+void VisibleOutput(const AttendArgs& u, const UnitScratch& s, const uint8_t* v, int64_t row, int64_t low,
+                   int64_t high) {
   float* out = u.out + row * u.kv.v_width;
   for (int64_t key = low; key < high; ++key) {
     const float weight = WeightOf<V>(u, s.scores + row * kPanelColumns, key);
@@ -226,7 +235,8 @@ void AttendTile(const AttendArgs& u, const UnitScratch& s, int64_t tile, int64_t
   const int64_t even_keys = keys + (keys & 1);
   if (mixed && HasNonfinite<V>(u, v, even_keys)) {
     for (int64_t r = row; r < row_end; ++r) {
-      VisibleOutput<V>(u, s, v, r, MaxOf(low_key, u.row_begin[r]) - tile_begin, MinOf(high_key, u.row_end[r]) - tile_begin);
+      VisibleOutput<V>(u, s, v, r, MaxOf(low_key, u.row_begin[r]) - tile_begin,
+                       MinOf(high_key, u.row_end[r]) - tile_begin);
     }
     return;
   }
@@ -252,10 +262,11 @@ void Attend(const AttendArgs& u) {
   for (int64_t r = 0; r < u.rows; ++r) {
     const float sum = V::ReduceAdd(V::Load(s.sum + r * kSumLanes));
     float* out = u.out + r * width;
-    // A division, not a reciprocal: equal values come out as exactly that value. A row that saw nothing holds 0 already.
+    // A division, not a reciprocal: equal values come out as exactly that value. A row that saw nothing holds 0
+    // already.
     const typename V::F divisor = V::Set1(sum == 0.0f ? 1.0f : sum);
     for (int64_t c = 0; c < width; c += V::kLanes) V::Store(out + c, V::Div(V::Load(out + c), divisor));
-    u.lse[r] = sum == 0.0f ? kMinusInfinity : static_cast<float>(s.maximum[r] * kLn2 + __builtin_log(sum));
+    u.lse[r] = sum == 0.0f ? kMinusInfinity : static_cast<float>(double{s.maximum[r]} * u.scale + __builtin_log(sum));
   }
 }
 
@@ -267,9 +278,11 @@ void AttentionRow(const AttentionRowArgs& a) {
     const int64_t end = MinOf(a.key_end, (tile + 1) * kPanelColumns);
     const uint8_t* k = a.kv.blocks[tile] + a.kv.k_offset;
     if (a.kv.format == KvFormat::kF32) {
-      Multiply<V, FloatKind<V>>(1, kPanelColumns, a.kv.k_dim, a.q, a.kv.k_dim, reinterpret_cast<const float*>(k), kPanelColumns, scores, kPanelColumns, false);
+      Multiply<V, FloatKind<V>>(1, kPanelColumns, a.kv.k_dim, a.q, a.kv.k_dim, reinterpret_cast<const float*>(k),
+                                kPanelColumns, scores, kPanelColumns, false);
     } else {
-      Multiply<V, PairKind<V>>(1, kPanelColumns, a.kv.k_dim, a.q, a.kv.k_dim, reinterpret_cast<const uint16_t*>(k), kPanelColumns, scores, kPanelColumns, false);
+      Multiply<V, PairKind<V>>(1, kPanelColumns, a.kv.k_dim, a.q, a.kv.k_dim, reinterpret_cast<const uint16_t*>(k),
+                               kPanelColumns, scores, kPanelColumns, false);
     }
     for (int64_t c = 0; c < kPanelColumns; c += V::kLanes) {
       V::Store(scores + c, Exp<V>(V::Sub(V::Mul(V::Load(scores + c), V::Set1(a.scale)), V::Set1(a.lse))));

@@ -1,6 +1,5 @@
-#include "kernels/isa/vec_avx2.h"
-
 #include "kernels/isa/table_body.h"
+#include "kernels/isa/vec_avx2.h"
 
 namespace attend {
 

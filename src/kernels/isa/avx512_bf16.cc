@@ -1,6 +1,5 @@
-#include "kernels/isa/vec_avx512.h"
-
 #include "kernels/isa/table_body.h"
+#include "kernels/isa/vec_avx512.h"
 
 namespace attend {
 

@@ -1,5 +1,5 @@
-// Norm, rotary embedding, gate, rounding and exp over plain rows, for every vector type V. Tails shorter than a vector go
-// through a padded copy, so that no byte beyond the row is read.
+// Norm, rotary embedding, gate, rounding and exp over plain rows, for every vector type V. Tails shorter than a vector
+// go through a padded copy, so that no byte beyond the row is read.
 #pragma once
 
 #include "kernels/isa/vec_ops.h"
@@ -65,7 +65,8 @@ void SwiGlu(const float* gate, const float* up, int64_t n, float* out) {
 
 template <class V>
 void RoundToBf16(float* x, int64_t n) {
-  ForEachVector<V>(n, [&](int64_t i, int count) { StoreSome<V>(x + i, V::RoundBf16(LoadSome<V>(x + i, count)), count); });
+  ForEachVector<V>(n,
+                   [&](int64_t i, int count) { StoreSome<V>(x + i, V::RoundBf16(LoadSome<V>(x + i, count)), count); });
 }
 
 template <class V>
@@ -80,7 +81,8 @@ void PackBf16(const float* x, int64_t n, uint16_t* out) {
 template <class V>
 float LogSumExp(const float* x, int64_t n) {
   typename V::F largest = V::Set1(kMinusInfinity);
-  ForEachVector<V>(n, [&](int64_t i, int count) { largest = V::Max(largest, LoadSome<V>(x + i, count, kMinusInfinity)); });
+  ForEachVector<V>(n,
+                   [&](int64_t i, int count) { largest = V::Max(largest, LoadSome<V>(x + i, count, kMinusInfinity)); });
   const float maximum = V::ReduceMax(largest);
   if (maximum == kMinusInfinity) {  // all of them, or a NaN hides from the maximum
     for (int64_t i = 0; i < n; ++i) {

@@ -1,10 +1,9 @@
-// The kernel table of avx512_bf16 with its dot product emulated by plain AVX-512: every line of the bf16 path runs wherever
-// AVX-512 does. Compiled with the avx512 flags only; holds no test itself.
+// The kernel table of avx512_bf16 with its dot product emulated by plain AVX-512: every line of the bf16 path runs
+// wherever AVX-512 does. Compiled with the avx512 flags only; holds no test itself.
 #if defined(__AVX512F__)
 
-#include "kernels/isa/vec_avx512.h"
-
 #include "kernels/isa/table_body.h"
+#include "kernels/isa/vec_avx512.h"
 
 namespace attend {
 namespace {
@@ -16,9 +15,7 @@ struct VecEmulatedBf16 : VecAvx512 {
 
   using Pairs = __m512i;
   static Pairs LoadPairs(const uint16_t* p) { return _mm512_loadu_si512(p); }
-  static Pairs Set1Pair(const uint16_t* p) {
-    return _mm512_set1_epi32(static_cast<int>(p[0] | uint32_t{p[1]} << 16));
-  }
+  static Pairs Set1Pair(const uint16_t* p) { return _mm512_set1_epi32(static_cast<int>(p[0] | uint32_t{p[1]} << 16)); }
   static void StorePair(uint16_t* p, F even, F odd) {
     const __m512i high = _mm512_and_si512(_mm512_castps_si512(odd), _mm512_set1_epi32(static_cast<int>(0xffff0000u)));
     _mm512_storeu_si512(p, _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(even), 16), high));

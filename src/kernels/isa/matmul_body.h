@@ -1,8 +1,8 @@
 // The register-tiled matmul over panels, written once for every vector type V.
 //
 // Register tile: 6 rows x kTileVectors vectors (AVX-512: 6 x 64, 24 accumulators and 5 registers for operands).
-// Weights of fewer bits are unpacked 128 inputs at a time into a scratch panel that stays in L1 and serves every row; up to
-// kDirectRows rows read the packed form directly, since then reading the weights once is all that counts.
+// Weights of fewer bits are unpacked 128 inputs at a time into a scratch panel that stays in L1 and serves every row;
+// up to kDirectRows rows read the packed form directly, since then reading the weights once is all that counts.
 #pragma once
 
 #include "kernels/isa/vec_ops.h"
@@ -35,7 +35,8 @@ struct TileSums {
   }
 };
 
-// Kinds of operands. Run: c[kRows][kVectors] (+)= a[kRows][k] b[k][..] for one register tile; b has ldb columns an input.
+// Kinds of operands. Run: c[kRows][kVectors] (+)= a[kRows][k] b[k][..] for one register tile; b has ldb columns an
+// input.
 
 // Floats times floats.
 template <class V>
@@ -115,35 +116,45 @@ struct DotKind {
 
 // Any number of rows, as full register tiles and one smaller.
 template <class Kind, int kVectors>
-void RunRows(int64_t rows, const typename Kind::A* a, int64_t lda, const typename Kind::B* b, int64_t ldb, int64_t k, float* c,
-             int64_t ldc, bool accumulate) {
+void RunRows(int64_t rows, const typename Kind::A* a, int64_t lda, const typename Kind::B* b, int64_t ldb, int64_t k,
+             float* c, int64_t ldc, bool accumulate) {
   for (; rows >= kRegisterRows; rows -= kRegisterRows, a += kRegisterRows * lda, c += kRegisterRows * ldc) {
     Kind::template Run<kRegisterRows, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
   }
   switch (rows) {
-    case 1: return Kind::template Run<1, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
-    case 2: return Kind::template Run<2, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
-    case 3: return Kind::template Run<3, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
-    case 4: return Kind::template Run<4, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
-    case 5: return Kind::template Run<5, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
-    default: return;
+    case 1:
+      return Kind::template Run<1, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+    case 2:
+      return Kind::template Run<2, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+    case 3:
+      return Kind::template Run<3, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+    case 4:
+      return Kind::template Run<4, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+    case 5:
+      return Kind::template Run<5, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+    default:
+      return;
   }
 }
 
 // c[rows][columns] (+)= a b for any rows and k; columns a multiple of 16.
 template <class V, class Kind>
-void Multiply(int64_t rows, int64_t columns, int64_t k, const typename Kind::A* a, int64_t lda, const typename Kind::B* b,
-              int64_t ldb, float* c, int64_t ldc, bool accumulate) {
+void Multiply(int64_t rows, int64_t columns, int64_t k, const typename Kind::A* a, int64_t lda,
+              const typename Kind::B* b, int64_t ldb, float* c, int64_t ldc, bool accumulate) {
   constexpr int64_t kTileColumns = int64_t{V::kTileVectors} * V::kLanes;
   for (; columns >= kTileColumns; columns -= kTileColumns, b += Kind::kCells * kTileColumns, c += kTileColumns) {
     RunRows<Kind, V::kTileVectors>(rows, a, lda, b, ldb, k, c, ldc, accumulate);
   }
   if constexpr (kTileColumns > 16) {
     switch (columns / V::kLanes) {
-      case 1: return RunRows<Kind, 1>(rows, a, lda, b, ldb, k, c, ldc, accumulate);
-      case 2: return RunRows<Kind, 2>(rows, a, lda, b, ldb, k, c, ldc, accumulate);
-      case 3: return RunRows<Kind, 3>(rows, a, lda, b, ldb, k, c, ldc, accumulate);
-      default: return;
+      case 1:
+        return RunRows<Kind, 1>(rows, a, lda, b, ldb, k, c, ldc, accumulate);
+      case 2:
+        return RunRows<Kind, 2>(rows, a, lda, b, ldb, k, c, ldc, accumulate);
+      case 3:
+        return RunRows<Kind, 3>(rows, a, lda, b, ldb, k, c, ldc, accumulate);
+      default:
+        return;
     }
   }
 }

@@ -1,6 +1,5 @@
-#include "kernels/isa/vec_scalar.h"
-
 #include "kernels/isa/table_body.h"
+#include "kernels/isa/vec_scalar.h"
 
 namespace attend {
 

@@ -59,7 +59,8 @@ struct VecAvx2 {
     const __m256i rounded =
         _mm256_and_si256(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), high);
     const __m256i quiet = _mm256_or_si256(_mm256_and_si256(bits, high), _mm256_set1_epi32(0x00400000));
-    return _mm256_blendv_ps(_mm256_castsi256_ps(rounded), _mm256_castsi256_ps(quiet), _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    return _mm256_blendv_ps(_mm256_castsi256_ps(rounded), _mm256_castsi256_ps(quiet),
+                            _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
   }
   // The same for values that are not NaN.
   static F RoundBf16Number(F v) {

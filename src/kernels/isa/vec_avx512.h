@@ -1,5 +1,5 @@
-// Sixteen-lane vectors: AVX-512 F, BW, DQ, VL. VecAvx512Bf16 adds the bf16 dot product; it is a separate type, so that the
-// plain one holds no instruction of it.
+// Sixteen-lane vectors: AVX-512 F, BW, DQ, VL. VecAvx512Bf16 adds the bf16 dot product; it is a separate type, so that
+// the plain one holds no instruction of it.
 #pragma once
 
 #include <immintrin.h>
@@ -37,7 +37,9 @@ struct VecAvx512 {
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, _mm512_set1_ps(limit), _CMP_NLT_UQ), value);
   }
 
-  static F EvenBf16(const uint16_t* pairs) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(pairs), 16)); }
+  static F EvenBf16(const uint16_t* pairs) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(pairs), 16));
+  }
   static F OddBf16(const uint16_t* pairs) {
     return _mm512_castsi512_ps(
         _mm512_and_si512(_mm512_loadu_si512(pairs), _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
@@ -66,7 +68,9 @@ struct VecAvx512 {
     const __m512i words = _mm512_srli_epi32(_mm512_castps_si512(RoundBf16(v)), 16);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(words));
   }
-  static F LoadF16(const uint16_t* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+  static F LoadF16(const uint16_t* p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
   static F LoadInt8(const int8_t* p) {
     return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
   }
@@ -123,7 +127,9 @@ struct VecAvx512Bf16 : VecAvx512 {
 
   using Pairs = __m512bh;
   static Pairs LoadPairs(const uint16_t* p) { return FromBits(_mm512_loadu_si512(p)); }
-  static Pairs Set1Pair(const uint16_t* p) { return FromBits(_mm512_set1_epi32(static_cast<int>(p[0] | uint32_t{p[1]} << 16))); }
+  static Pairs Set1Pair(const uint16_t* p) {
+    return FromBits(_mm512_set1_epi32(static_cast<int>(p[0] | uint32_t{p[1]} << 16)));
+  }
   // Interleaves two vectors of values that are exact in bf16.
   static void StorePair(uint16_t* p, F even, F odd) {
     const __m512i high = _mm512_and_si512(_mm512_castps_si512(odd), _mm512_set1_epi32(static_cast<int>(0xffff0000u)));

@@ -6,11 +6,16 @@
 namespace attend {
 namespace {
 
-inline int64_t MinOf(int64_t a, int64_t b) { return a < b ? a : b; }
-inline int64_t MaxOf(int64_t a, int64_t b) { return a > b ? a : b; }
+inline int64_t MinOf(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+inline int64_t MaxOf(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
 
-// exp(x): x = n ln 2 + r with |r| <= ln 2 / 2, a polynomial of degree 7 in r (the coefficients of Cephes' expf), times 2^n.
-// At most 2 ulp; exactly 0 below -87.3, where float results would turn subnormal; x above 88.3 counts as 88.3. NaN stays.
+// exp(x): x = n ln 2 + r with |r| <= ln 2 / 2, a polynomial of degree 7 in r (the coefficients of Cephes' expf), times
+// 2^n. At most 2 ulp; exactly 0 below -87.3, where float results would turn subnormal; x above 88.3 counts as 88.3. NaN
+// stays.
 template <class V>
 inline __attribute__((always_inline)) typename V::F Exp(typename V::F x) {
   const typename V::F clamped = V::Min(V::Set1(88.3f), x);  // this operand order keeps NaN on x86
@@ -27,8 +32,8 @@ inline __attribute__((always_inline)) typename V::F Exp(typename V::F x) {
   return V::ZeroBelow(V::ScaleByPowerOfTwo(p, n), x, -87.3f);
 }
 
-// 2^y for y <= 0: y = n + r with |r| <= 1/2, a minimax polynomial of degree 6 in r (relative error 2e-9, at most 1 ulp with
-// FMA), times 2^n. Exactly 0 below -125.95 = -87.3 / ln 2. NaN stays.
+// 2^y for y <= 0: y = n + r with |r| <= 1/2, a minimax polynomial of degree 6 in r (relative error 2e-9, at most 1 ulp
+// with FMA), times 2^n. Exactly 0 below -125.95 = -87.3 / ln 2. NaN stays.
 template <class V>
 inline __attribute__((always_inline)) typename V::F Exp2OfNegative(typename V::F y) {
   const typename V::F n = V::Round(y);

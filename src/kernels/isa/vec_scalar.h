@@ -74,7 +74,8 @@ struct VecScalar {
     for (int i = 0; i < kLanes; ++i) p[i] = static_cast<uint16_t>(bits[i] >> 16);
   }
   static F LoadF16(const uint16_t* p) {
-    // Shifting exponent and mantissa into place and scaling by 2^112 handles subnormals too; infinity and NaN are patched.
+    // Shifting exponent and mantissa into place and scaling by 2^112 handles subnormals too; infinity and NaN are
+    // patched.
     U half = {p[0], p[1], p[2], p[3]};
     const U magnitude = (half & 0x7fffu) << 13;
     const U scaled = Bits<U>(Bits<F>(magnitude) * Set1(0x1p112f));

@@ -71,7 +71,8 @@ void DirectQuantised(const MatmulArgs& m, const uint8_t* panel, int first_vector
     for (int r = 0; r < kRows; ++r) {
       typename V::F input_sum = V::Zero();
       if (view.minimum != nullptr) {
-        for (int i = 0; i < kBlockInputs; i += V::kLanes) input_sum = V::Add(input_sum, V::Load(a + r * m.a_stride + i));
+        for (int i = 0; i < kBlockInputs; i += V::kLanes)
+          input_sum = V::Add(input_sum, V::Load(a + r * m.a_stride + i));
         input_sum = V::Set1(V::ReduceAdd(input_sum));
       }
       for (int n = 0; n < kVectors; ++n) {
@@ -91,11 +92,20 @@ void DirectQuantisedRows(const MatmulArgs& m, const uint8_t* panel) {
   constexpr int kVectors = kPanelColumns / V::kLanes;
   for (int first = 0; first < kVectors; first += V::kTileVectors) {
     switch (m.rows) {
-      case 1: DirectQuantised<V, Cells, 1, V::kTileVectors>(m, panel, first); break;
-      case 2: DirectQuantised<V, Cells, 2, V::kTileVectors>(m, panel, first); break;
-      case 3: DirectQuantised<V, Cells, 3, V::kTileVectors>(m, panel, first); break;
-      case 4: DirectQuantised<V, Cells, 4, V::kTileVectors>(m, panel, first); break;
-      default: break;
+      case 1:
+        DirectQuantised<V, Cells, 1, V::kTileVectors>(m, panel, first);
+        break;
+      case 2:
+        DirectQuantised<V, Cells, 2, V::kTileVectors>(m, panel, first);
+        break;
+      case 3:
+        DirectQuantised<V, Cells, 3, V::kTileVectors>(m, panel, first);
+        break;
+      case 4:
+        DirectQuantised<V, Cells, 4, V::kTileVectors>(m, panel, first);
+        break;
+      default:
+        break;
     }
   }
 }
@@ -112,7 +122,8 @@ void UnpackQuantised(const PanelView& w, const uint8_t* panel, int64_t begin, in
       for (int group = 0; group < 4; ++group) {
 #pragma GCC unroll 8
         for (int i = 0; i < 8; ++i) {
-          V::Store(out + (8 * group + i) * kPanelColumns + n * V::kLanes, V::Fma(cells.Load(view.cells, group, i, n), scale, minimum));
+          V::Store(out + (8 * group + i) * kPanelColumns + n * V::kLanes,
+                   V::Fma(cells.Load(view.cells, group, i, n), scale, minimum));
         }
       }
     }
@@ -141,10 +152,14 @@ void UnpackPairs(const uint16_t* pairs, int64_t stride, int64_t columns, int64_t
 template <class V>
 void UnpackInputs(const PanelView& w, const uint8_t* panel, int64_t begin, int64_t count, float* out) {
   switch (w.kind) {
-    case PanelKind::kQ4: return UnpackQuantised<V, Q4Cells<V>>(w, panel, begin, count, out);
-    case PanelKind::kQ8: return UnpackQuantised<V, Q8Cells<V>>(w, panel, begin, count, out);
-    case PanelKind::kF16: return UnpackHalf<V>(panel, begin, count, out);
-    default: return;
+    case PanelKind::kQ4:
+      return UnpackQuantised<V, Q4Cells<V>>(w, panel, begin, count, out);
+    case PanelKind::kQ8:
+      return UnpackQuantised<V, Q8Cells<V>>(w, panel, begin, count, out);
+    case PanelKind::kF16:
+      return UnpackHalf<V>(panel, begin, count, out);
+    default:
+      return;
   }
 }
 
@@ -153,10 +168,10 @@ template <class V, class Cells>
 void DotQuantised(const MatmulArgs& m, const uint8_t* panel) {
   constexpr int kVectors = kPanelColumns / V::kLanes;
   const Cells cells(m.weights);
-  uint16_t* pairs = reinterpret_cast<uint16_t*>(m.scratch);                           // [16][64][2]
-  float* scale = m.scratch + kBlockInputs * kPanelColumns / 2;                        // [64]
-  float* minimum = scale + kPanelColumns;                                             // [64]
-  float* sums = minimum + kPanelColumns;                                              // [kRegisterRows][64]
+  uint16_t* pairs = reinterpret_cast<uint16_t*>(m.scratch);     // [16][64][2]
+  float* scale = m.scratch + kBlockInputs * kPanelColumns / 2;  // [64]
+  float* minimum = scale + kPanelColumns;                       // [64]
+  float* sums = minimum + kPanelColumns;                        // [kRegisterRows][64]
   for (int64_t block = 0; block < m.weights.num_inputs / kBlockInputs; ++block) {
     const BlockView view = BlockOf(m.weights, panel, block);
     for (int n = 0; n < kVectors; ++n) {
@@ -170,8 +185,8 @@ void DotQuantised(const MatmulArgs& m, const uint8_t* panel) {
     const int64_t k = block * kBlockInputs;
     for (int64_t row = 0; row < m.rows; row += kRegisterRows) {
       const int64_t rows = MinOf(kRegisterRows, m.rows - row);
-      RunRows<DotKind<V>, kVectors>(rows, m.a_bf16 + row * m.a_stride + k, m.a_stride, pairs, kPanelColumns, kBlockInputs, sums,
-                                    kPanelColumns, false);
+      RunRows<DotKind<V>, kVectors>(rows, m.a_bf16 + row * m.a_stride + k, m.a_stride, pairs, kPanelColumns,
+                                    kBlockInputs, sums, kPanelColumns, false);
       for (int64_t r = 0; r < rows; ++r) {
         const float* a = m.a + (row + r) * m.a_stride + k;
         const typename V::F input_sum = V::Set1(V::ReduceAdd(V::Add(V::Load(a), V::Load(a + V::kLanes))));
@@ -198,8 +213,8 @@ void MatmulUnpacked(const MatmulArgs& m, const uint8_t* panel) {
     } else {
       UnpackInputs<V>(m.weights, panel, begin, count, m.scratch);
     }
-    Multiply<V, FloatKind<V>>(m.rows, kPanelColumns, count, m.a + begin, m.a_stride, block, kPanelColumns, m.out, m.out_stride,
-                              m.accumulate || begin > 0);
+    Multiply<V, FloatKind<V>>(m.rows, kPanelColumns, count, m.a + begin, m.a_stride, block, kPanelColumns, m.out,
+                              m.out_stride, m.accumulate || begin > 0);
   }
 }
 
@@ -214,13 +229,15 @@ void Matmul(const MatmulArgs& m) {
       if (w.kind == PanelKind::kQ8) return DotQuantised<V, Q8Cells<V>>(m, panel);
       if (w.kind == PanelKind::kBf16) {
         return Multiply<V, DotKind<V>>(m.rows, kPanelColumns, w.num_inputs + (w.num_inputs & 1), m.a_bf16, m.a_stride,
-                                       reinterpret_cast<const uint16_t*>(panel), kPanelColumns, m.out, m.out_stride, m.accumulate);
+                                       reinterpret_cast<const uint16_t*>(panel), kPanelColumns, m.out, m.out_stride,
+                                       m.accumulate);
       }
     }
   }
   if (w.kind == PanelKind::kBf16) {
     return Multiply<V, PairKind<V>>(m.rows, kPanelColumns, w.num_inputs + (w.num_inputs & 1), m.a, m.a_stride,
-                                    reinterpret_cast<const uint16_t*>(panel), kPanelColumns, m.out, m.out_stride, m.accumulate);
+                                    reinterpret_cast<const uint16_t*>(panel), kPanelColumns, m.out, m.out_stride,
+                                    m.accumulate);
   }
   if (few && w.kind == PanelKind::kQ4) return DirectQuantisedRows<V, Q4Cells<V>>(m, panel);
   if (few && w.kind == PanelKind::kQ8) return DirectQuantisedRows<V, Q8Cells<V>>(m, panel);

@@ -24,7 +24,7 @@ std::vector<int64_t> RowCounts() {
 }
 
 // Every output within the bound of float sums, all of them within twice the naive loop's largest error
-// (architecture.md, Numerics); nothing written beyond the rows and panels; columns beyond the outputs add zero.
+// (ARCHITECTURE.md, Numerics); nothing written beyond the rows and panels; columns beyond the outputs add zero.
 void Check(const KernelTable& table, const MatmulProblem& p, int64_t rows, bool accumulate) {
   SCOPED_TRACE(std::string(NameOf(p.dtype)) + (p.round_to_bf16 ? " bf16" : " f32") + " n" +
                std::to_string(p.num_outputs) + " k" + std::to_string(p.num_inputs) + " rows" + std::to_string(rows) +

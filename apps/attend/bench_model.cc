@@ -31,8 +31,8 @@ struct TestResult {
 Result<std::unique_ptr<Loaded>> Load(const EngineOptions& options) {
   auto loaded = std::make_unique<Loaded>();
   ATTEND_ASSIGN_OR_RETURN(loaded->engine, MakeEngine(options));
-  ATTEND_ASSIGN_OR_RETURN(loaded->path, ResolveModel(options.model, ModelPlacesFromEnvironment()));
-  ATTEND_ASSIGN_OR_RETURN(loaded->model, LoadModel(loaded->path, *loaded->engine.pool));
+  ATTEND_ASSIGN_OR_RETURN(loaded->path, FindModel(options));
+  ATTEND_ASSIGN_OR_RETURN(loaded->model, LoadModelFor(options, loaded->path, loaded->engine));
   ATTEND_ASSIGN_OR_RETURN(loaded->peaks, MeasurePeaks(*loaded->engine.kernels, *loaded->engine.pool));
   return loaded;
 }

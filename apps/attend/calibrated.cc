@@ -15,12 +15,21 @@ std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeade
   if (!options.remeasure) {
     if (auto found = FindCalibration(path, key)) return found;
   }
+  if (options.memory_limit_bytes < kCalibrationBytes) {
+    fmt::print(
+        stderr,
+        "attend: no times in the plan: this machine was not measured yet, and measuring takes {} of memory, which "
+        "is more than the limit. attend plan without --memory measures it\n",
+        FormatBytes(kCalibrationBytes));
+    return std::nullopt;
+  }
   if (!options.quiet) fmt::print(stderr, "Measuring this machine once, a few seconds...\n");
   auto measured = Calibrate(engine.machine, *engine.kernels, *engine.pool, engine.compute, header);
   if (!measured) {
     fmt::print(stderr, "attend: no times in the plan: {}\n", Describe(measured.error()));
     return std::nullopt;
   }
+  ResetPeakResidentBytes();  // what comes next is compared with its plan
   if (const auto stored = StoreCalibration(path, key, *measured); !stored) {
     fmt::print(stderr, "attend: the measurement is not kept: {}\n", Describe(stored.error()));
   }

@@ -1,6 +1,7 @@
 // The speeds of this machine for a model: from the file, or measured now (a few seconds, once) and stored.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "attend/command.h"
@@ -11,7 +12,8 @@ namespace attend::cli {
 
 struct CalibrationOptions {
   bool remeasure = false;
-  bool quiet = false;  // say nothing on stderr
+  bool quiet = false;                        // say nothing on stderr
+  uint64_t memory_limit_bytes = UINT64_MAX;  // nothing is measured when that would take more
 };
 
 // Nothing when it could not be measured: the plan then has no times.

@@ -59,15 +59,17 @@ void AddPlanOptions(CLI::App* command, PlanOptions& o) {
   command->add_option("--piece-tokens", o.piece_tokens, "Fixed size of a piece in tokens; 0 = chosen")->check(count);
 }
 
+Result<uint64_t> MemoryLimit(const PlanOptions& options, const Engine& engine) {
+  if (options.memory.empty()) return engine.machine.available_memory_bytes;
+  return ParseBytes(options.memory, "--memory");
+}
+
 Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options,
                      int64_t document_tokens, int64_t question_tokens, const Calibration* calibration) {
   PlanRequest request;
   ATTEND_ASSIGN_OR_RETURN(request.footprint, FootprintOf(front));
   ATTEND_ASSIGN_OR_RETURN(request.reserve, ParseReserve(options.reserve));
-  request.memory_limit_bytes = engine.machine.available_memory_bytes;
-  if (!options.memory.empty()) {
-    ATTEND_ASSIGN_OR_RETURN(request.memory_limit_bytes, ParseBytes(options.memory, "--memory"));
-  }
+  ATTEND_ASSIGN_OR_RETURN(request.memory_limit_bytes, MemoryLimit(options, engine));
   request.document_tokens = document_tokens;
   request.question_tokens = question_tokens;
   request.answer_tokens = options.answer_tokens;

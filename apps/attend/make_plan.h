@@ -24,6 +24,9 @@ struct PlanOptions {
 };
 void AddPlanOptions(CLI::App* command, PlanOptions& options);
 
+// What --memory allows, or what is available. Errors: usage_error for a size that cannot be read.
+Result<uint64_t> MemoryLimit(const PlanOptions& options, const Engine& engine);
+
 // `question_tokens`: chat template and question. `calibration` may be null: then there are no times.
 // Errors: usage, bad_argument, and those of the model's file.
 Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options,

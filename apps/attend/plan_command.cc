@@ -36,7 +36,7 @@ Result<int64_t> DocumentTokens(const PlanCommandOptions& options, const ModelFro
 
 Outcome RunPlan(const PlanCommandOptions& options) {
   ATTEND_ASSIGN_OR_RETURN(const Engine engine, MakeEngine(options.engine));
-  ATTEND_ASSIGN_OR_RETURN(const std::string path, ResolveModel(options.engine.model, ModelPlacesFromEnvironment()));
+  ATTEND_ASSIGN_OR_RETURN(const std::string path, FindModel(options.engine));
   ATTEND_ASSIGN_OR_RETURN(const ModelFrontEnd front, LoadFrontEnd(path));
   ATTEND_ASSIGN_OR_RETURN(const int64_t tokens, DocumentTokens(options, front));
   const auto calibration = CalibrationFor(

@@ -31,26 +31,35 @@ std::string Between(const Estimate& seconds) {
   return fmt::format("{} to {}", SecondsText(seconds.low), SecondsText(seconds.high));
 }
 
-// The share of `limit`, at most all of it: "######..........................".
-std::string Bar(uint64_t bytes, uint64_t limit) {
-  const double share = limit == 0 ? 1 : std::min(1.0, static_cast<double>(bytes) / static_cast<double>(limit));
+// The share of the whole, at most all of it: "######..........................".
+std::string Bar(uint64_t bytes, uint64_t whole) {
+  const double share = whole == 0 ? 1 : std::min(1.0, static_cast<double>(bytes) / static_cast<double>(whole));
   const size_t filled = static_cast<size_t>(share * kBarCells + 0.5);
   return std::string(filled, '#') + std::string(kBarCells - filled, '.');
 }
 
+std::string ShareText(uint64_t bytes, uint64_t whole) {
+  const double percent = 100 * static_cast<double>(bytes) / static_cast<double>(whole);
+  return whole == 0 ? "nothing is usable" : fmt::format("{:.{}f} % of usable", percent, percent < 10 ? 1 : 0);
+}
+
+// The parts against their sum, the sum against what may be used.
 std::string MemoryRows(const Plan& p) {
   const PlanMemory& m = p.memory;
   std::string rows;
-  const auto row = [&](const char* name, uint64_t bytes) {
-    rows += fmt::format("  {:<12}{:>11}  {}\n", name, FormatBytes(bytes), Dim(Bar(bytes, m.limit_bytes)));
+  const auto row = [&](const char* name, uint64_t bytes, uint64_t whole) {
+    rows += fmt::format("  {:<12}{:>11}  {}", name, FormatBytes(bytes), Dim(Bar(bytes, whole)));
   };
-  row("weights", m.weights_bytes);
-  row("KV cache", m.kv_bytes);
-  row("workspace", m.workspace_bytes);
-  row("process", m.process_bytes);
-  row("needed", m.total_bytes);
-  row("usable", m.usable_bytes);
-  return rows;
+  const std::pair<const char*, uint64_t> parts[] = {{"weights", m.weights_bytes},
+                                                    {"KV cache", m.kv_bytes},
+                                                    {"workspace", m.workspace_bytes},
+                                                    {"process", m.process_bytes}};
+  for (const auto& [name, bytes] : parts) {
+    row(name, bytes, m.total_bytes);
+    rows += '\n';
+  }
+  row("needed", m.total_bytes, m.usable_bytes);
+  return rows + fmt::format("  {}\n", ShareText(m.total_bytes, m.usable_bytes));
 }
 
 std::string TimeRows(const Plan& p) {

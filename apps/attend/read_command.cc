@@ -99,7 +99,9 @@ Result<int64_t> QuestionTokens(const ReadOptions& options, const Prepared& p) {
 Result<Plan> Decide(const ReadOptions& options, const Engine& engine, const Prepared& p) {
   ATTEND_ASSIGN_OR_RETURN(const int64_t question_tokens, QuestionTokens(options, p));
   const bool show = !options.output.quiet && !options.output.json;
-  const auto calibration = CalibrationFor(engine, p.front.header, {.remeasure = false, .quiet = !show});
+  ATTEND_ASSIGN_OR_RETURN(const uint64_t memory_limit, MemoryLimit(options.plan, engine));
+  const auto calibration =
+      CalibrationFor(engine, p.front.header, {.remeasure = false, .quiet = !show, .memory_limit_bytes = memory_limit});
   return PlanFor(p.front, engine, options.plan, p.text.num_tokens(), question_tokens,
                  calibration ? &*calibration : nullptr);
 }

@@ -132,4 +132,8 @@ uint64_t ResidentBytes() {
   return KibibytesOf("/proc/self/status", "VmRSS");
 }
 
+void ResetPeakResidentBytes() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
+
 }  // namespace attend

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/line_markers.h"
+
 namespace attend {
 namespace {
 
@@ -26,6 +28,23 @@ bool EndsLikeASentence(std::string_view text) {
     if (text.ends_with(mark)) return true;
   }
   return false;
+}
+
+// "2. Basic Permissions.": a number, then words that all begin with a capital, short ones such as "of" apart.
+bool IsNumberedTitle(std::string_view sentence) {
+  constexpr size_t kShortWord = 4;
+  const size_t marker = MarkerLength(sentence);
+  if (marker == 0 || sentence.starts_with('(')) return false;
+  std::string_view words = sentence.substr(marker);
+  bool any = false;
+  while (!words.empty()) {
+    const size_t length = std::min(words.find(' '), words.size());
+    const bool is_capital = words[0] >= 'A' && words[0] <= 'Z';
+    if (length > kShortWord && !is_capital) return false;
+    any |= is_capital;
+    words.remove_prefix(std::min(length + 1, words.size()));
+  }
+  return any;
 }
 
 class Splitter {
@@ -93,7 +112,7 @@ class Splitter {
 }  // namespace
 
 bool LooksLikeHeading(std::string_view sentence, int64_t num_tokens) {
-  return num_tokens <= kHeadingTokens && !EndsLikeASentence(sentence);
+  return num_tokens <= kHeadingTokens && (!EndsLikeASentence(sentence) || IsNumberedTitle(sentence));
 }
 
 std::vector<Passage> SplitPassages(std::string_view text, const Encoding& encoding, const TextParts& parts,

@@ -25,7 +25,8 @@ struct PassageLimits {
   int64_t max_tokens = 200;  // longer ones are split; a single longer sentence stays whole
 };
 
-// A short line without an end mark: it announces what follows and says nothing itself.
+// A short line without an end mark, or a number and a title with one ("5. Conveying Modified Source Versions."): it
+// announces what follows and says nothing itself.
 bool LooksLikeHeading(std::string_view sentence, int64_t num_tokens);
 
 // `encoding` and `parts` are those of `text`.

@@ -52,6 +52,15 @@ TEST(PassageSplit, AHeadingJoinsWhatFollows) {
   EXPECT_EQ(Sizes(Split("CONTRACT\n\n1. Fees\n\n" + Words(60))), (std::vector<int64_t>{63}));
 }
 
+TEST(PassageSplit, AHeadingAnnouncesAndSaysNothing) {
+  for (const char* heading :
+       {"Term and Termination", "5. Conveying Modified Source Versions.", "ARTICLE 2. FEES", "第三条 费用"})
+    EXPECT_TRUE(LooksLikeHeading(heading, 8)) << heading;
+  for (const char* sentence : {"5. The Supplier delivers monthly.", "He left.", "(a) It Ends.", "The Term Ends."})
+    EXPECT_FALSE(LooksLikeHeading(sentence, 8)) << sentence;
+  EXPECT_FALSE(LooksLikeHeading("Term and Termination", 40));
+}
+
 TEST(PassageSplit, ShortParagraphsAreMerged) {
   EXPECT_EQ(Sizes(Split(Words(15) + "\n\n" + Words(15) + "\n\n" + Words(15) + "\n\n" + Words(50))),
             (std::vector<int64_t>{45, 50}));

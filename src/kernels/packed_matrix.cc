@@ -43,21 +43,6 @@ int64_t BlockBytes(const PanelFormat& format) {
   return CellBytes(format.kind) + 2 * kPanelColumns * (format.has_minimum ? 2 : 1);
 }
 
-int64_t PanelBytes(const PanelFormat& format, int64_t num_inputs) {
-  switch (format.kind) {
-    case PanelKind::kF32:
-      return num_inputs * kPanelColumns * 4;
-    case PanelKind::kF16:
-      return num_inputs * kPanelColumns * 2;
-    case PanelKind::kBf16:
-      return (num_inputs + (num_inputs & 1)) * kPanelColumns * 2;
-    case PanelKind::kQ4:
-    case PanelKind::kQ8:
-      return num_inputs / kBlockInputs * BlockBytes(format);
-  }
-  return 0;
-}
-
 uint16_t LoadU16(const uint8_t* p) {
   uint16_t value;
   std::memcpy(&value, p, sizeof value);
@@ -65,10 +50,6 @@ uint16_t LoadU16(const uint8_t* p) {
 }
 
 }  // namespace
-
-uint64_t PackedMatrix::PackedBytes(DType dtype, uint64_t num_outputs, uint64_t num_inputs) {
-  return PackedMatrixBytes(dtype, num_outputs, num_inputs);
-}
 
 Result<PackedMatrix> PackedMatrix::Pack(DType dtype, std::span<const uint8_t> bytes, int64_t num_outputs,
                                         int64_t num_inputs, RowOrder order, const char* name, ThreadPool& pool) {
@@ -89,7 +70,7 @@ Result<PackedMatrix> PackedMatrix::Pack(DType dtype, std::span<const uint8_t> by
   m.offset_ = format->offset;
   m.num_inputs_ = num_inputs;
   m.num_outputs_ = num_outputs;
-  m.panel_bytes_ = PanelBytes(*format, num_inputs);
+  m.panel_bytes_ = static_cast<int64_t>(PackedPanelBytes(dtype, static_cast<uint64_t>(num_inputs)));
   ATTEND_ASSIGN_OR_RETURN(m.data_,
                           AlignedBuffer<uint8_t>::Make(static_cast<size_t>(m.num_panels() * m.panel_bytes_), name));
   pool.ParallelFor(m.num_panels(), [&](int64_t panel, int) {

@@ -31,12 +31,9 @@ class PackedMatrix {
   PackedMatrix() = default;
 
   // bytes: [num_outputs, num_inputs] row-major as a file stores it; f32, f16, bf16, q4_0, q4_1 or q8_0.
-  // Errors: out_of_memory; unsupported_tensor_type naming `name`.
+  // Allocates PackedMatrixBytes (tensor/packed_bytes.h). Errors: out_of_memory; unsupported_tensor_type naming `name`.
   static Result<PackedMatrix> Pack(DType dtype, std::span<const uint8_t> bytes, int64_t num_outputs, int64_t num_inputs,
                                    RowOrder order, const char* name, ThreadPool& pool);
-
-  // What Pack will allocate, from the header alone.
-  static uint64_t PackedBytes(DType dtype, uint64_t num_outputs, uint64_t num_inputs);
 
   PanelView view() const {
     return {kind_, has_minimum_, offset_, num_inputs_, num_outputs_, panel_bytes_, data_.data()};

@@ -5,6 +5,7 @@
 
 #include "kernels/reference.h"
 #include "kernels/weights_test_util.h"
+#include "tensor/packed_bytes.h"
 
 namespace attend {
 namespace {
@@ -16,7 +17,7 @@ void ExpectRoundTrip(DType dtype, int64_t num_outputs, int64_t num_inputs, RowOr
   ThreadPool pool(2);
   const auto packed = PackedMatrix::Pack(dtype, bytes, num_outputs, num_inputs, order, "w", pool);
   ASSERT_TRUE(packed) << Describe(packed.error());
-  EXPECT_EQ(packed->size_bytes(), PackedMatrix::PackedBytes(dtype, num_outputs, num_inputs));
+  EXPECT_EQ(packed->size_bytes(), PackedMatrixBytes(dtype, num_outputs, num_inputs));
   EXPECT_EQ(packed->num_outputs(), num_outputs);
   EXPECT_EQ(packed->num_inputs(), num_inputs);
   EXPECT_FALSE(packed->HasNonfinite());
@@ -93,7 +94,7 @@ TEST(PackedMatrixTest, OtherTypesAndHalfRowsAreRefusedByName) {
   refused(DType::kI8, 64, 64);
   refused(DType::kF32, 8, 64);
   refused(DType::kQ8_0, 2, 48);
-  EXPECT_EQ(PackedMatrix::PackedBytes(DType::kI32, 8, 64), 0u);
+  EXPECT_EQ(PackedMatrixBytes(DType::kI32, 8, 64), 0u);
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ class Calibrator {
   // One token through all layers, with nothing cached and with a cache far larger than the processor's.
   Result<void> Decode(Calibration& c) const {
     ATTEND_ASSIGN_OR_RETURN(Transformer transformer, MakeTransformer(model_.header));
-    const double token_bytes = CacheBytesPerToken(model_.header, kv_dtype_);
+    const double token_bytes = static_cast<double>(KvBytesPerToken(model_.header, kv_dtype_));
     const int64_t depth = std::clamp(static_cast<int64_t>(static_cast<double>(kCalibrationCacheBytes) / token_bytes),
                                      int64_t{512}, int64_t{1} << 16);
     ATTEND_ASSIGN_OR_RETURN(const double shallow_s, ForwardSeconds(transformer, 1, 0, kDecodeRounds));

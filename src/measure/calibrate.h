@@ -1,6 +1,5 @@
 // Finds the speeds that the plan computes with, by running a synthetic model of the real model's shapes on this
-// machine. A few seconds; memory: at most kCalibrationWeightBytes of weights and kCalibrationCacheBytes of cache, and
-// the activations.
+// machine. A few seconds, and memory of at most kCalibrationBytes.
 #pragma once
 
 #include "base/error.h"
@@ -15,6 +14,8 @@ namespace attend {
 // Beyond the last cache of most machines, as the real weights and cache are: a model that fits the cache reads faster.
 inline constexpr uint64_t kCalibrationWeightBytes = uint64_t{128} << 20;
 inline constexpr uint64_t kCalibrationCacheBytes = uint64_t{128} << 20;
+// With activations, and the packed matrices' rounding.
+inline constexpr uint64_t kCalibrationBytes = kCalibrationWeightBytes + kCalibrationCacheBytes + (uint64_t{128} << 20);
 
 // Errors: out_of_memory.
 Result<Calibration> Calibrate(const Machine& machine, const KernelTable& kernels, ThreadPool& pool, Compute compute,

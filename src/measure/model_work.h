@@ -10,20 +10,11 @@
 
 namespace attend {
 
-// FLOPs of the matmuls of all layers for one token.
-double LinearFlopsPerToken(const ModelHeader& header);
-
-// FLOPs of causal attention of all layers for `tokens` tokens after `depth` others: 2 (D + Dv) Hq * visible pairs.
-double AttentionFlops(const ModelHeader& header, int64_t tokens, int64_t depth);
-
 // FLOPs of a prompt of `tokens` tokens after `depth` others, with the logits of the last.
 double PromptFlops(const ModelHeader& header, int64_t tokens, int64_t depth);
 
 // Bytes of weights that one generated token reads: all but an embedding that is not the output head.
 double WeightBytesRead(const ModelWeights& weights);
-
-// Bytes of K and V that one cached token holds in all layers.
-double CacheBytesPerToken(const ModelHeader& header, DType kv_dtype);
 
 // Bytes that generating `tokens` tokens from `depth` on reads: weights once a token, and the cache as it is then.
 double GenerationBytes(const ModelHeader& header, const ModelWeights& weights, DType kv_dtype, int64_t tokens,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/half.h"
+#include "tensor/packed_bytes.h"
 
 namespace attend {
 namespace {
@@ -81,7 +82,7 @@ class Builder {
 
 uint64_t LayerBytes(const ModelHeader& h) {
   const auto packed = [](uint64_t outputs, uint64_t inputs) {
-    return PackedMatrix::PackedBytes(DTypeFor(inputs), outputs, inputs);
+    return PackedMatrixBytes(DTypeFor(inputs), outputs, inputs);
   };
   return packed(uint64_t{h.num_q_heads} * h.head_dim, h.hidden_size) +
          packed(uint64_t{h.num_kv_heads} * h.head_dim, h.hidden_size) +

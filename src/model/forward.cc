@@ -20,26 +20,6 @@ int64_t Blocks(int64_t count, int64_t size) {
 
 }  // namespace
 
-std::vector<CacheDescriptor> CacheDescriptors(const ModelHeader& h, DType kv_dtype) {
-  return std::vector<CacheDescriptor>(h.num_layers, {.kind = CacheKind::kFull,
-                                                     .num_kv_heads = h.num_kv_heads,
-                                                     .k_head_dim = h.head_dim,
-                                                     .v_head_dim = h.v_head_dim,
-                                                     .k_dtype = kv_dtype,
-                                                     .v_dtype = kv_dtype,
-                                                     .window_tokens = 0});
-}
-
-ActivationShape ActivationShapeOf(const ModelHeader& h) {
-  return {.hidden_size = h.hidden_size,
-          .intermediate_size = h.intermediate_size,
-          .vocab_size = h.vocab_size,
-          .num_q_heads = h.num_q_heads,
-          .num_kv_heads = h.num_kv_heads,
-          .head_dim = h.head_dim,
-          .v_head_dim = h.v_head_dim};
-}
-
 Result<Transformer> Transformer::Make(const ModelHeader& header, const ModelWeights& weights,
                                       const KernelTable& kernels, ThreadPool& pool, Compute compute,
                                       int64_t max_tokens) {

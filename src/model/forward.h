@@ -12,17 +12,12 @@
 #include "base/thread_pool.h"
 #include "cache/kv_cache.h"
 #include "formats/model_header.h"
+#include "formats/model_shapes.h"
 #include "kernels/kernel_table.h"
 #include "model/weights.h"
 #include "tensor/compute.h"
-#include "tensor/runtime_bytes.h"
 
 namespace attend {
-
-// The cache that a model needs, one descriptor a layer.
-std::vector<CacheDescriptor> CacheDescriptors(const ModelHeader& header, DType kv_dtype);
-
-ActivationShape ActivationShapeOf(const ModelHeader& header);
 
 // What a layer shows while it runs. Rows are the tokens of this pass; pointers are valid during the call only.
 struct LayerTrace {

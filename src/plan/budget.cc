@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "formats/model_shapes.h"
+
 namespace attend {
 namespace {
 
@@ -31,8 +33,10 @@ bool IsUsable(const Calibration& c) {
 void AddPieces(const PlanRequest& r, double count, int64_t piece_tokens, Work& work) {
   const int64_t prompt_tokens = piece_tokens + r.question_tokens;
   const double kv_bytes = static_cast<double>(KvBytesPerToken(r.footprint.header, r.kv_dtype));
-  work.linear_flops += count * PrefillLinearFlops(r.footprint, prompt_tokens, true);
-  work.attention_flops += count * PrefillAttentionFlops(r.footprint.header, 0, prompt_tokens);
+  const ModelHeader& header = r.footprint.header;
+  // The head on the last token only, no embedding lookup.
+  work.linear_flops += count * (LinearFlopsPerToken(header) * static_cast<double>(prompt_tokens) + HeadFlops(header));
+  work.attention_flops += count * AttentionFlops(header, prompt_tokens, 0);
   work.prefill_tokens += count * static_cast<double>(prompt_tokens);
   work.decode_tokens += count * static_cast<double>(r.answer_tokens);
   // Answer token i reads prompt + i keys: on average half the answer more than the prompt.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "formats/model_shapes.h"
 #include "plan/budget.h"
 #include "plan/number_text.h"
 
@@ -29,7 +30,7 @@ void ExplainMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& ou
                  fmt::format("chunk {} tokens, hidden {}, mlp {}, vocab {}, {} threads, bf16 copy {}", r.chunk_tokens,
                              h.hidden_size, h.intermediate_size, h.vocab_size, r.threads, r.bf16_copy ? "yes" : "no"),
                  AsDouble(m.workspace_bytes), "B"});
-  out.push_back({"process_bytes", "12 MiB + 256 * vocab, measured", fmt::format("vocab {}", h.vocab_size),
+  out.push_back({"process_bytes", "7 MiB + 256 * vocab, measured", fmt::format("vocab {}", h.vocab_size),
                  AsDouble(m.process_bytes), "B"});
   out.push_back({"total_bytes", "weights + kv + workspace + process", "the four above", AsDouble(m.total_bytes), "B"});
   out.push_back({"usable_bytes", "limit - reserve", fmt::format("limit {}, reserve {}", m.limit_bytes, m.reserve_bytes),
@@ -48,7 +49,7 @@ void ExplainWork(const PlanRequest& r, const Plan& p, std::vector<Formula>& out)
   out.push_back(
       {"linear_flops",
        "2 * layer parameters * tokens + 2 * vocab * hidden a pass (head on the last token, no embedding lookup)",
-       fmt::format("{:.0f} layer parameters; {}", r.footprint.layer_params, pieces), p.linear_flops, "FLOP"});
+       fmt::format("{:.0f} layer parameters; {}", LayerParams(r.footprint.header), pieces), p.linear_flops, "FLOP"});
   out.push_back(
       {"attention_flops", "layers * 2 * (Dk + Dv) * Hq * T (T + 1) / 2 a pass (causal: visible pairs only)",
        fmt::format("{} layers, {} + {}, {} q heads; {}", h.num_layers, h.head_dim, h.v_head_dim, h.num_q_heads, pieces),

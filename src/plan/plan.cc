@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "formats/model_shapes.h"
 #include "plan/changes.h"
 #include "plan/decision.h"
 #include "plan/explain.h"

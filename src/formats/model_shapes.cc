@@ -1,0 +1,57 @@
+#include "formats/model_shapes.h"
+
+namespace attend {
+
+std::vector<CacheDescriptor> CacheDescriptors(const ModelHeader& h, DType kv_dtype) {
+  return std::vector<CacheDescriptor>(h.num_layers, {.kind = CacheKind::kFull,
+                                                     .num_kv_heads = h.num_kv_heads,
+                                                     .k_head_dim = h.head_dim,
+                                                     .v_head_dim = h.v_head_dim,
+                                                     .k_dtype = kv_dtype,
+                                                     .v_dtype = kv_dtype,
+                                                     .window_tokens = 0});
+}
+
+uint64_t KvBytesPerToken(const ModelHeader& header, DType kv_dtype) {
+  uint64_t bytes = 0;
+  for (const CacheDescriptor& layer : CacheDescriptors(header, kv_dtype)) bytes += layer.ExactBytesPerToken();
+  return bytes;
+}
+
+ActivationShape ActivationShapeOf(const ModelHeader& h) {
+  return {.hidden_size = h.hidden_size,
+          .intermediate_size = h.intermediate_size,
+          .vocab_size = h.vocab_size,
+          .num_q_heads = h.num_q_heads,
+          .num_kv_heads = h.num_kv_heads,
+          .head_dim = h.head_dim,
+          .v_head_dim = h.v_head_dim};
+}
+
+double LayerParams(const ModelHeader& h) {
+  const double hidden = h.hidden_size, mlp = h.intermediate_size;
+  const double q = 1.0 * h.num_q_heads * h.head_dim, k = 1.0 * h.num_kv_heads * h.head_dim;
+  const double v = 1.0 * h.num_kv_heads * h.v_head_dim, z = 1.0 * h.num_q_heads * h.v_head_dim;
+  return h.num_layers * hidden * (q + k + v + z + 3 * mlp);
+}
+
+double LinearFlopsPerToken(const ModelHeader& header) {
+  return 2 * LayerParams(header);
+}
+
+double HeadFlops(const ModelHeader& h) {
+  return 2.0 * h.vocab_size * h.hidden_size;
+}
+
+double CausalPairs(int64_t depth, int64_t tokens) {
+  // tokens * depth + tokens (tokens + 1) / 2, halved before multiplying: exact while the result is below 2^53.
+  const int64_t even = tokens % 2 == 0 ? tokens / 2 : (tokens + 1) / 2, other = tokens % 2 == 0 ? tokens + 1 : tokens;
+  return static_cast<double>(tokens) * static_cast<double>(depth) +
+         static_cast<double>(even) * static_cast<double>(other);
+}
+
+double AttentionFlops(const ModelHeader& h, int64_t tokens, int64_t depth) {
+  return 2.0 * (double{1} * h.head_dim + h.v_head_dim) * h.num_q_heads * h.num_layers * CausalPairs(depth, tokens);
+}
+
+}  // namespace attend

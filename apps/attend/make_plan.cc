@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "formats/gguf.h"
+#include "formats/model_shapes.h"
 #include "formats/safetensors.h"
 
 namespace attend::cli {
@@ -40,10 +41,18 @@ Result<Reserve> ParseReserve(const std::string& text) {
   return Reserve{.percent = percent};
 }
 
+// Below a billion parameters a model asked freely about a long text repeats itself or invents (docs/guide/quote.md).
+constexpr double kWriteFromParameters = 1e9;
+
 }  // namespace
 
 void AddPlanOptions(CLI::App* command, PlanOptions& o) {
   const CLI::Range count(int64_t{0}, kMaxPlanTokens);
+  command
+      ->add_option("--answer", o.answer,
+                   "quote: sentences of the document, verbatim; write: the model's own words (default: quote below 1B "
+                   "parameters)")
+      ->check(CLI::IsMember({"quote", "write"}));
   command->add_option("-n,--answer-tokens", o.answer_tokens, "Most tokens of an answer")
       ->check(count)
       ->capture_default_str();
@@ -64,14 +73,20 @@ Result<uint64_t> MemoryLimit(const PlanOptions& options, const Engine& engine) {
   return ParseBytes(options.memory, "--memory");
 }
 
+AnswerMode AnswerModeFor(const PlanOptions& options, const ModelHeader& header) {
+  if (!options.answer.empty()) return options.answer == "quote" ? AnswerMode::kQuote : AnswerMode::kWrite;
+  return LayerParams(header) + HeadFlops(header) / 2 < kWriteFromParameters ? AnswerMode::kQuote : AnswerMode::kWrite;
+}
+
 Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options,
-                     int64_t document_tokens, int64_t question_tokens, const Calibration* calibration) {
+                     const PlannedWork& work, const Calibration* calibration) {
   PlanRequest request;
   ATTEND_ASSIGN_OR_RETURN(request.footprint, FootprintOf(front));
   ATTEND_ASSIGN_OR_RETURN(request.reserve, ParseReserve(options.reserve));
   ATTEND_ASSIGN_OR_RETURN(request.memory_limit_bytes, MemoryLimit(options, engine));
-  request.document_tokens = document_tokens;
-  request.question_tokens = question_tokens;
+  request.document_tokens = work.document_tokens;
+  request.question_tokens = work.question_tokens;
+  if (AnswerModeFor(options, front.header) == AnswerMode::kQuote) request.quoted_questions = work.num_questions;
   request.answer_tokens = options.answer_tokens;
   request.context_tokens = options.context_tokens;
   request.compute = engine.compute;

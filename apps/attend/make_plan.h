@@ -6,6 +6,7 @@
 #include <string>
 
 #include "attend/command.h"
+#include "document/reading.h"
 #include "model/load.h"
 #include "plan/plan.h"
 #include "tensor/calibration.h"
@@ -14,6 +15,7 @@ namespace attend::cli {
 
 // Empty strings and zeros mean: not fixed by the user.
 struct PlanOptions {
+  std::string answer;                            // --answer quote or write; empty: by the model's size
   int64_t answer_tokens = kAnswerReserveTokens;  // -n
   int64_t context_tokens = 0;                    // -c; 0: the model's trained length
   std::string memory;                            // --memory 2GiB; empty: what is available now
@@ -27,9 +29,17 @@ void AddPlanOptions(CLI::App* command, PlanOptions& options);
 // What --memory allows, or what is available. Errors: usage_error for a size that cannot be read.
 Result<uint64_t> MemoryLimit(const PlanOptions& options, const Engine& engine);
 
-// `question_tokens`: chat template and question. `calibration` may be null: then there are no times.
-// Errors: usage, bad_argument, and those of the model's file.
+// How answers are given: as the user said, otherwise quoted below a billion parameters.
+AnswerMode AnswerModeFor(const PlanOptions& options, const ModelHeader& header);
+
+struct PlannedWork {
+  int64_t document_tokens = 0;
+  int64_t question_tokens = kQuestionReserveTokens;  // chat template and the longest question
+  int64_t num_questions = 1;
+};
+
+// `calibration` may be null: then there are no times. Errors: usage, bad_argument, and those of the model's file.
 Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options,
-                     int64_t document_tokens, int64_t question_tokens, const Calibration* calibration);
+                     const PlannedWork& work, const Calibration* calibration);
 
 }  // namespace attend::cli

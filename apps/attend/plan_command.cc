@@ -41,7 +41,7 @@ Outcome RunPlan(const PlanCommandOptions& options) {
   ATTEND_ASSIGN_OR_RETURN(const int64_t tokens, DocumentTokens(options, front));
   const auto calibration = CalibrationFor(
       engine, front.header, {.remeasure = options.calibrate, .quiet = options.output.quiet || options.output.json});
-  ATTEND_ASSIGN_OR_RETURN(const Plan plan, PlanFor(front, engine, options.plan, tokens, kQuestionReserveTokens,
+  ATTEND_ASSIGN_OR_RETURN(const Plan plan, PlanFor(front, engine, options.plan, {.document_tokens = tokens},
                                                    calibration ? &*calibration : nullptr));
   if (options.output.json) {
     fmt::print("{}\n", PlanJson(plan, front.header, options.explain).dump(2));

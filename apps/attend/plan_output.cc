@@ -65,12 +65,13 @@ std::string MemoryRows(const Plan& p) {
 std::string TimeRows(const Plan& p) {
   if (!p.times) return "time          not calibrated: no times\n";
   const PlanTimes& t = *p.times;
-  return fmt::format(
-      "time          {} expected, {}\n  prefill     {:>9}  {:.0f} tokens/s\n  answer      {:>9}  {:.1f} tokens/s at "
-      "token {}\n",
-      Bold(SecondsText(t.total_s.expected)), Between(t.total_s), SecondsText(t.prefill_s.expected),
-      t.prefill_tokens_per_s.expected, SecondsText(t.decode_s.expected), t.decode_tokens_per_s.expected,
-      Grouped(p.decode_depth_tokens));
+  std::string rows = fmt::format(
+      "time          {} expected, {}\n  prefill     {:>9}  {:.0f} tokens/s\n", Bold(SecondsText(t.total_s.expected)),
+      Between(t.total_s), SecondsText(t.prefill_s.expected), t.prefill_tokens_per_s.expected);
+  if (t.evidence_s.expected > 0)
+    return rows + fmt::format("  evidence    {:>9}  every passage scored, for quotes\n", SecondsText(t.evidence_s.expected));
+  return rows + fmt::format("  answer      {:>9}  {:.1f} tokens/s at token {}\n", SecondsText(t.decode_s.expected),
+                            t.decode_tokens_per_s.expected, Grouped(p.decode_depth_tokens));
 }
 
 std::string ChangeRows(const Plan& p) {
@@ -105,6 +106,7 @@ Json TimesJson(const Plan& p) {
   if (!p.times) return nullptr;
   return {{"prefill_s", EstimateJson(p.times->prefill_s)},
           {"decode_s", EstimateJson(p.times->decode_s)},
+          {"evidence_s", EstimateJson(p.times->evidence_s)},
           {"total_s", EstimateJson(p.times->total_s)},
           {"prefill_tokens_per_s", EstimateJson(p.times->prefill_tokens_per_s)},
           {"decode_tokens_per_s", EstimateJson(p.times->decode_tokens_per_s)}};

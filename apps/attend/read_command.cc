@@ -23,28 +23,12 @@ double SecondsSince(Clock::time_point begin) {
 struct ReadOptions {
   std::string document;
   std::vector<std::string> questions;
-  std::string answer;  // quote, write, or empty: by the model's size
   std::string chat_template;
   EngineOptions engine;
   PlanOptions plan;
   OutputOptions output;
   LoadOptions load;
 };
-
-// Below a billion parameters a model asked freely about a long text repeats itself or invents (docs/guide/quote.md).
-constexpr double kWriteFromParameters = 1e9;
-
-double ParameterCount(const ModelHeader& h) {
-  const double attention = double{1.0} * h.hidden_size * h.head_dim * (2.0 * h.num_q_heads + 2.0 * h.num_kv_heads);
-  return h.num_layers * (attention + 3.0 * h.hidden_size * h.intermediate_size) +
-         double{1.0} * h.vocab_size * h.hidden_size;
-}
-
-AnswerMode ModeOf(const ReadOptions& options, const ModelHeader& header) {
-  if (options.answer.empty())
-    return ParameterCount(header) < kWriteFromParameters ? AnswerMode::kQuote : AnswerMode::kWrite;
-  return options.answer == "quote" ? AnswerMode::kQuote : AnswerMode::kWrite;
-}
 
 Error Refusal(const Plan& plan, const std::string& document) {
   Error error{.code = plan.limit == Limit::kContext || plan.limit == Limit::kMaxPieces ? ErrorCode::kContextExceeded
@@ -102,8 +86,10 @@ Result<Plan> Decide(const ReadOptions& options, const Engine& engine, const Prep
   ATTEND_ASSIGN_OR_RETURN(const uint64_t memory_limit, MemoryLimit(options.plan, engine));
   const auto calibration =
       CalibrationFor(engine, p.front.header, {.remeasure = false, .quiet = !show, .memory_limit_bytes = memory_limit});
-  return PlanFor(p.front, engine, options.plan, p.text.num_tokens(), question_tokens,
-                 calibration ? &*calibration : nullptr);
+  const PlannedWork work{.document_tokens = p.text.num_tokens(),
+                         .question_tokens = question_tokens,
+                         .num_questions = static_cast<int64_t>(options.questions.size())};
+  return PlanFor(p.front, engine, options.plan, work, calibration ? &*calibration : nullptr);
 }
 
 Result<void> Prepare(const ReadOptions& options, const Engine& engine, Prepared& p) {
@@ -140,7 +126,7 @@ Outcome RunRead(const ReadOptions& options) {
   measured.load_seconds = SecondsSince(load_begin);
 
   const ReadingRequest request{.questions = options.questions,
-                               .mode = ModeOf(options, header),
+                               .mode = AnswerModeFor(options.plan, header),
                                .pieces = PiecesOf(p.plan, p.text, options.plan.piece_tokens > 0),
                                .answer_tokens = options.plan.answer_tokens,
                                .context_tokens = p.plan.context_tokens,
@@ -198,11 +184,6 @@ void AddRead(Registry& registry) {
   command->add_option("--ask", options->questions, "A question (repeatable: all share one reading)")
       ->required()
       ->take_all();
-  command
-      ->add_option("--answer", options->answer,
-                   "quote: sentences of the document, verbatim; write: the model's own words (default: quote below 1B "
-                   "parameters)")
-      ->check(CLI::IsMember({"quote", "write"}));
   command->add_option("--chat-template", options->chat_template,
                       "Use this template instead of the model's own: chatml");
   command->add_flag("--lossy", options->load.lossy, "Replace ill-formed UTF-8 instead of refusing the document");

@@ -100,7 +100,12 @@ std::string FiguresText(const ReadReport& report) {
   std::string out = fmt::format("Prefill {} ({:.0f} tokens/s", FormatSeconds(r.prefill_seconds),
                                 static_cast<double>(r.read_tokens) / std::max(r.prefill_seconds, 1e-9));
   if (plan.times) out += fmt::format(", planned {}", FormatSeconds(plan.times->prefill_s.expected));
-  out += fmt::format("), memory {} (planned {}), {} in all.\n", FormatBytes(report.measured.memory_bytes),
+  out += ")";
+  if (r.evidence_seconds > 0 && plan.times) {
+    out += fmt::format(", evidence {} (planned {})", FormatSeconds(r.evidence_seconds),
+                       FormatSeconds(plan.times->evidence_s.expected));
+  }
+  out += fmt::format(", memory {} (planned {}), {} in all.\n", FormatBytes(report.measured.memory_bytes),
                      FormatBytes(plan.memory.total_bytes), FormatSeconds(report.measured.total_seconds));
   return out;
 }
@@ -207,11 +212,13 @@ Json ReadJson(const ReadReport& report) {
         {"prefill_s", r.prefill_seconds},
         {"prefill_tokens_per_s", static_cast<double>(r.read_tokens) / std::max(r.prefill_seconds, 1e-9)},
         {"decode_s", r.generate_seconds},
+        {"evidence_s", r.evidence_seconds},
         {"decode_tokens", r.generated_tokens},
         {"total_s", report.measured.total_seconds}}},
       {"predicted_and_measured",
        {{"memory_bytes", {{"predicted", report.plan->memory.total_bytes}, {"measured", report.measured.memory_bytes}}},
-        {"prefill_s", {{"predicted", predicted(&PlanTimes::prefill_s)}, {"measured", r.prefill_seconds}}}}}};
+        {"prefill_s", {{"predicted", predicted(&PlanTimes::prefill_s)}, {"measured", r.prefill_seconds}}},
+        {"evidence_s", {{"predicted", predicted(&PlanTimes::evidence_s)}, {"measured", r.evidence_seconds}}}}}};
 }
 
 }  // namespace attend::cli

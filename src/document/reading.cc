@@ -163,12 +163,14 @@ class DocumentReading {
     EvidenceDocument evidence{d_.document->text, &d_.encoding,
                               &d_.parts,         SplitPassages(d_.document->text, d_.encoding, d_.parts),
                               r_.pieces,         neutral_mass_};
+    const auto begin = Clock::now();
     ATTEND_ASSIGN_OR_RETURN(
         std::vector<QuoteAnswer> quotes,
         FindQuotes(evidence, questions_, {&transformer_, &tokenizer_, r_.kv_dtype}, [&](int64_t done, int64_t total) {
           if (hooks_.on_evidence) hooks_.on_evidence(done, total);
           return true;
         }));
+    out_.evidence_seconds = SecondsSince(begin);
     for (size_t q = 0; q < quotes.size(); ++q) {
       Answer& answer = out_.answers[q];
       answer.quote = std::move(quotes[q]);

@@ -79,6 +79,7 @@ struct Reading {
   int64_t read_tokens = 0;      // of the document
   double prefill_seconds = 0;
   double generate_seconds = 0;  // kWrite
+  double evidence_seconds = 0;  // kQuote: the passages scored
   int64_t generated_tokens = 0;
   int64_t peak_cache_tokens = 0;
 };

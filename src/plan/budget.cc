@@ -38,9 +38,17 @@ void AddPieces(const PlanRequest& r, double count, int64_t piece_tokens, Work& w
   work.linear_flops += count * (LinearFlopsPerToken(header) * static_cast<double>(prompt_tokens) + HeadFlops(header));
   work.attention_flops += count * AttentionFlops(header, prompt_tokens, 0);
   work.prefill_tokens += count * static_cast<double>(prompt_tokens);
+  if (r.quoted_questions > 0) return;
   work.decode_tokens += count * static_cast<double>(r.answer_tokens);
   // Answer token i reads prompt + i keys: on average half the answer more than the prompt.
   work.decode_kv_bytes += count * kv_bytes * CausalPairs(prompt_tokens, r.answer_tokens);
+}
+
+void AddEvidence(const PlanRequest& r, Work& work) {
+  const double questions = static_cast<double>(r.quoted_questions);
+  const double passages = std::ceil(static_cast<double>(r.document_tokens) / kPassageTokens);
+  work.evidence_tokens = static_cast<double>(r.document_tokens) + passages * (kCueTokens + kAskedTokens * questions);
+  work.evidence_passes = passages * (1 + questions);
 }
 
 }  // namespace
@@ -94,6 +102,7 @@ Work WorkOf(const PlanRequest& r, const Cut& cut) {
   const int64_t whole = r.document_tokens / cut.piece_tokens, rest = r.document_tokens % cut.piece_tokens;
   AddPieces(r, static_cast<double>(whole), cut.piece_tokens, work);
   if (rest > 0) AddPieces(r, 1, rest, work);
+  if (r.quoted_questions > 0) AddEvidence(r, work);
   return work;
 }
 
@@ -112,8 +121,13 @@ std::optional<PlanTimes> TimesOf(const PlanRequest& r, const Cut& cut) {
       work.decode_tokens * weight_bytes / c.weight_bytes_per_s + work.decode_kv_bytes / c.kv_bytes_per_s;
   const double depth = static_cast<double>(DecodeDepth(r, cut));
   const double kv_bytes = depth * static_cast<double>(KvBytesPerToken(r.footprint.header, r.kv_dtype));
-  PlanTimes times{
-      .prefill_s = Around(prefill_s), .decode_s = Around(decode_s), .total_s = Around(prefill_s + decode_s)};
+  const double token_s = LinearFlopsPerToken(r.footprint.header) / c.linear_flops_per_s + c.element_s_per_token;
+  const double evidence_s = work.evidence_tokens * token_s / kShortPassRate +
+                            work.evidence_passes * weight_bytes / c.weight_bytes_per_s;
+  PlanTimes times{.prefill_s = Around(prefill_s),
+                  .decode_s = Around(decode_s),
+                  .evidence_s = Around(evidence_s),
+                  .total_s = Around(prefill_s + decode_s + evidence_s)};
   times.prefill_tokens_per_s = RateOf(work.prefill_tokens, times.prefill_s);
   times.decode_tokens_per_s = RateOf(1, Around(weight_bytes / c.weight_bytes_per_s + kv_bytes / c.kv_bytes_per_s));
   return times;

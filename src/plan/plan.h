@@ -49,6 +49,7 @@ struct PlanRequest {
   int64_t document_tokens = 0;
   int64_t question_tokens = kQuestionReserveTokens;  // template and question; 0 is allowed
   int64_t answer_tokens = kAnswerReserveTokens;
+  int64_t quoted_questions = 0;  // so many are answered by quoting: scored passage by passage, nothing is generated
   int64_t context_tokens = 0;  // 0: the trained length
   Compute compute = Compute::kBf16;
   DType kv_dtype = DType::kBf16;
@@ -80,7 +81,8 @@ struct Estimate {
 
 struct PlanTimes {
   Estimate prefill_s = {};  // all pieces
-  Estimate decode_s = {};   // answer_tokens after each piece
+  Estimate decode_s = {};   // answer_tokens after each piece; 0 when quoting
+  Estimate evidence_s = {};  // quoting: the passages scored for each question; otherwise 0
   Estimate total_s = {};
   Estimate prefill_tokens_per_s = {};
   Estimate decode_tokens_per_s = {};  // at decode_depth_tokens

@@ -169,6 +169,20 @@ TEST(Plan, TimesAreTheFormula) {
   EXPECT_NEAR(plan.times->decode_tokens_per_s.expected, 1 / (0.01 + (prompt + 64) * 23'040 / 8e9), 1e-9);
 }
 
+TEST(Plan, QuotesCostAPassOverThePassagesAndNoDecoding) {
+  PlanRequest request = SmallRequest(7200);
+  request.calibration = TwoSmallCores();
+  const PlanTimes written = *PlanOf(request).times;
+  EXPECT_EQ(written.evidence_s.expected, 0);
+  request.quoted_questions = 2;
+  const PlanTimes quoted = *PlanOf(request).times;
+  EXPECT_EQ(quoted.decode_s.expected, 0);
+  EXPECT_EQ(quoted.prefill_s.expected, written.prefill_s.expected);
+  const double token_s = 212'336'640 / 60e9 + 1e-4, tokens = 7200 + 80 * (8 + 2 * 16);
+  EXPECT_NEAR(quoted.evidence_s.expected, tokens * token_s / 0.6 + 80 * 3 * 100e6 / 10e9, 1e-9);
+  EXPECT_NEAR(quoted.total_s.expected, quoted.prefill_s.expected + quoted.evidence_s.expected, 1e-9);
+}
+
 TEST(Plan, ATimeLimitGivesPiecesOrARefusal) {
   PlanRequest request = SmallRequest(7500);
   request.answer_tokens = 8;

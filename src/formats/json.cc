@@ -77,7 +77,7 @@ class JsonBuilder : public JsonHandler {
 
 }  // namespace
 
-Result<nlohmann::json> ParseJson(std::string_view text, std::string name, int max_depth) {
+Result<nlohmann::json> ParseJson(std::string_view text, const std::string& name, int max_depth) {
   JsonBuilder builder(name, text.size(), max_depth);
   ATTEND_RETURN_IF_ERROR(RunJson(text, builder));
   return builder.Take();

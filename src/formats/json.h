@@ -13,6 +13,6 @@
 namespace attend {
 
 // `name` stands in messages.
-Result<nlohmann::json> ParseJson(std::string_view text, std::string name, int max_depth = 64);
+Result<nlohmann::json> ParseJson(std::string_view text, const std::string& name, int max_depth = 64);
 
 }  // namespace attend

@@ -46,19 +46,31 @@ class CliFolder {
   // `environment` is added to HOME and PATH; nothing else is passed on but the sanitizers' options.
   CliResult Run(const std::vector<std::string>& arguments,
                 const std::vector<std::pair<std::string, std::string>>& environment = {}) const {
-    std::string command = "env -i PATH=/usr/bin:/bin HOME=" + Quoted(path_.string());
-    for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
-      if (const char* value = std::getenv(name)) command += std::string(" ") + name + "=" + Quoted(value);
-    }
-    for (const auto& [name, value] : environment) command += " " + name + "=" + Quoted(value);
-    command += " " + Quoted(ATTEND_CLI);
+    std::string command = Quoted(ATTEND_CLI);
     for (const std::string& argument : arguments) command += " " + Quoted(argument);
-    command += " </dev/null >" + Quoted(Path("stdout")) + " 2>" + Quoted(Path("stderr"));
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Slurp(Path("stdout")), Slurp(Path("stderr"))};
+    return Execute(command, environment);
+  }
+
+  // A script of sh, in which $ATTEND is the program; its standard error may be read at $ERRORS while it runs.
+  CliResult RunScript(const std::string& script,
+                      std::vector<std::pair<std::string, std::string>> environment = {}) const {
+    environment.insert(environment.end(), {{"ATTEND", ATTEND_CLI}, {"ERRORS", Path("stderr")}});
+    return Execute("sh -c " + Quoted(script), environment);
   }
 
  private:
+  CliResult Execute(const std::string& command,
+                    const std::vector<std::pair<std::string, std::string>>& environment) const {
+    std::string line = "env -i PATH=/usr/bin:/bin HOME=" + Quoted(path_.string());
+    for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
+      if (const char* value = std::getenv(name)) line += std::string(" ") + name + "=" + Quoted(value);
+    }
+    for (const auto& [name, value] : environment) line += " " + name + "=" + Quoted(value);
+    line += " " + command + " </dev/null >" + Quoted(Path("stdout")) + " 2>" + Quoted(Path("stderr"));
+    const int status = std::system(line.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, Slurp(Path("stdout")), Slurp(Path("stderr"))};
+  }
+
   static std::string Quoted(const std::string& text) {
     std::string quoted = "'";
     for (char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -8,10 +8,6 @@
 namespace attend {
 namespace {
 
-#define ATTEND_NEEDS_REAL_MODEL(path)       \
-  const std::string path = RealModelPath(); \
-  if (path.empty()) GTEST_SKIP() << "the default model is not there: run tools/fetch-model"
-
 double Mean(const std::vector<float>& values, size_t begin, size_t end) {
   double sum = 0;
   for (size_t i = begin; i < end; ++i) sum += values[i];

@@ -60,6 +60,10 @@ inline std::string RealModelPath() {
   return MappedFile::Open(path) ? path : "";
 }
 
+#define ATTEND_NEEDS_REAL_MODEL(path)       \
+  const std::string path = RealModelPath(); \
+  if (path.empty()) GTEST_SKIP() << "the default model is not there: run tools/fetch-model"
+
 // A model with a transformer of one instruction set and numerics class, and a cache of the same.
 struct Runner {
   LoadedModel model;

@@ -26,10 +26,6 @@ json PlanOf(const CliFolder& home, const std::string& model, std::vector<std::st
   return json::parse(result.out, nullptr, false);
 }
 
-#define ATTEND_NEEDS_REAL_MODEL(path)       \
-  const std::string path = RealModelPath(); \
-  if (path.empty()) GTEST_SKIP() << "the default model is not there: run tools/fetch-model"
-
 TEST(PlanCommand, OnePassOfTheRealModel) {
   ATTEND_NEEDS_REAL_MODEL(model);
   const CliFolder home;

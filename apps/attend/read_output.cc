@@ -78,6 +78,11 @@ std::string LookedAtText(const PreparedDocument& d, const Answer& answer) {
   return out;
 }
 
+// Precondition: something of the piece was read.
+Lines ReadLines(const PreparedDocument& d, const PieceReport& piece) {
+  return LinesOf(d, d.BytesOf({piece.planned.begin, piece.planned.begin + piece.read_tokens}));
+}
+
 std::string CoverageText(const ReadReport& report) {
   const PreparedDocument& d = *report.document;
   const Reading& r = *report.reading;
@@ -89,7 +94,7 @@ std::string CoverageText(const ReadReport& report) {
       fmt::format("Stopped: read {} of {} tokens. The answers rest on these only:", r.read_tokens, d.num_tokens());
   for (const PieceReport& piece : r.pieces) {
     if (piece.read_tokens == 0) continue;
-    out += " " + LinesText(LinesOf(d, d.BytesOf({piece.planned.begin, piece.planned.begin + piece.read_tokens})));
+    out += " " + LinesText(ReadLines(d, piece));
   }
   return out + "\n";
 }
@@ -127,7 +132,7 @@ Json PassagesJson(const PreparedDocument& d, const Evidence& evidence, const std
   return list;
 }
 
-Json AnswerJson(const ReadReport& report, const Answer& answer, const std::vector<Passage>& passages) {
+Json AnswerJson(const ReadReport& report, const Answer& answer) {
   const PreparedDocument& d = *report.document;
   Json json = {{"question", answer.question}, {"mode", NameOf(report.request->mode)}, {"seconds", answer.seconds}};
   if (report.request->mode == AnswerMode::kQuote) {
@@ -139,7 +144,7 @@ Json AnswerJson(const ReadReport& report, const Answer& answer, const std::vecto
                                 {"text", TextOf(d.document->text, quote.range)},
                                 {"score", quote.score}});
     }
-    json["passages"] = PassagesJson(d, answer.quote.evidence, passages);
+    json["passages"] = PassagesJson(d, answer.quote.evidence, report.reading->passages);
   } else {
     json["text"] = answer.text;
     json["own_words"] = true;
@@ -181,15 +186,15 @@ std::string ReadText(const ReadReport& report, bool with_figures) {
 Json ReadJson(const ReadReport& report) {
   const PreparedDocument& d = *report.document;
   const Reading& r = *report.reading;
-  const std::vector<Passage> passages = SplitPassages(d.document->text, d.encoding, d.parts);
   Json pieces = Json::array(), answers = Json::array();
   for (const PieceReport& piece : r.pieces) {
     pieces.push_back({{"tokens", {piece.planned.begin, piece.planned.end}},
                       {"lines", LinesJson(LinesOf(d, d.BytesOf(piece.planned)))},
                       {"read_tokens", piece.read_tokens},
+                      {"read_lines", piece.read_tokens > 0 ? LinesJson(ReadLines(d, piece)) : Json()},
                       {"seconds", piece.seconds}});
   }
-  for (const Answer& answer : r.answers) answers.push_back(AnswerJson(report, answer, passages));
+  for (const Answer& answer : r.answers) answers.push_back(AnswerJson(report, answer));
   const auto predicted = [&](auto member) {
     return report.plan->times ? Json(((*report.plan->times).*member).expected) : Json();
   };

@@ -160,9 +160,8 @@ class DocumentReading {
   }
 
   Result<void> Quote(PieceReader& reader) {
-    EvidenceDocument evidence{d_.document->text, &d_.encoding,
-                              &d_.parts,         SplitPassages(d_.document->text, d_.encoding, d_.parts),
-                              r_.pieces,         neutral_mass_};
+    EvidenceDocument evidence{d_.document->text, &d_.encoding, &d_.parts, ReadPassages(), r_.pieces, neutral_mass_};
+    out_.passages = evidence.passages;
     const auto begin = Clock::now();
     ATTEND_ASSIGN_OR_RETURN(
         std::vector<QuoteAnswer> quotes,
@@ -184,6 +183,20 @@ class DocumentReading {
       Place(mass, r_.pieces[0], mass_[q]);
     }
     return {};
+  }
+
+  // The passages of which every token was read: a reading that was stopped quotes nothing else.
+  std::vector<Passage> ReadPassages() const {
+    std::vector<Passage> passages = SplitPassages(d_.document->text, d_.encoding, d_.parts);
+    std::erase_if(passages, [&](const Passage& passage) {
+      int64_t read = 0;
+      for (const PieceReport& piece : out_.pieces) {
+        const int64_t end = std::min(passage.tokens.end, piece.planned.begin + piece.read_tokens);
+        read += std::max<int64_t>(0, end - std::max(passage.tokens.begin, piece.planned.begin));
+      }
+      return read < passage.tokens.size();
+    });
+    return passages;
   }
 
   std::span<const HeadAddress> Heads() const { return RetrievalHeads(transformer_.header()); }

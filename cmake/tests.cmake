@@ -1,6 +1,7 @@
 # One test program a module (its *_test.cc) and one for what crosses modules (tests/*_test.cc).
 find_package(GTest REQUIRED)
 include(GoogleTest)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 
 # What tests run is the library, which is optimised; optimising the tests themselves takes minutes of compiling and gains nothing.
 # g++ 12 sees writes out of bounds in std::vector's and std::string's own code (GCC bugs 105329, 105651); the library is built without this.
@@ -34,7 +35,7 @@ endif()
 
 # What a module's tests need beyond the module.
 list(APPEND ATTEND_TEST_LIBS_attention attend_cache attend_formats nlohmann_json::nlohmann_json)
-list(APPEND ATTEND_TEST_LIBS_text PkgConfig::PCRE2)
+list(APPEND ATTEND_TEST_LIBS_text PkgConfig::PCRE2)  # the regular expressions that the pre-tokeniser must equal
 
 set(ATTEND_ALL_MODULES)
 foreach(line ${ATTEND_LAYER_LINES})

@@ -65,11 +65,12 @@ std::string MemoryRows(const Plan& p) {
 std::string TimeRows(const Plan& p) {
   if (!p.times) return "time          not calibrated: no times\n";
   const PlanTimes& t = *p.times;
-  std::string rows = fmt::format(
-      "time          {} expected, {}\n  prefill     {:>9}  {:.0f} tokens/s\n", Bold(SecondsText(t.total_s.expected)),
-      Between(t.total_s), SecondsText(t.prefill_s.expected), t.prefill_tokens_per_s.expected);
+  std::string rows = fmt::format("time          {} expected, {}\n  prefill     {:>9}  {:.0f} tokens/s\n",
+                                 Bold(SecondsText(t.total_s.expected)), Between(t.total_s),
+                                 SecondsText(t.prefill_s.expected), t.prefill_tokens_per_s.expected);
   if (t.evidence_s.expected > 0)
-    return rows + fmt::format("  evidence    {:>9}  every passage scored, for quotes\n", SecondsText(t.evidence_s.expected));
+    return rows +
+           fmt::format("  evidence    {:>9}  every passage scored, for quotes\n", SecondsText(t.evidence_s.expected));
   return rows + fmt::format("  answer      {:>9}  {:.1f} tokens/s at token {}\n", SecondsText(t.decode_s.expected),
                             t.decode_tokens_per_s.expected, Grouped(p.decode_depth_tokens));
 }

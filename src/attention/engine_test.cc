@@ -78,8 +78,8 @@ RC_GTEST_PROP(EngineTest, ClassF32IsTheDoubleReference, ()) {
   }
 }
 
-// The rule of ARCHITECTURE.md, Numerics: at most twice the error of the naive loop of the same class, plus an eps of bf16: over few
-// rows the naive loop may be right by luck, over many it is not.
+// The rule of ARCHITECTURE.md, Numerics: at most twice the error of the naive loop of the same class, plus an eps of
+// bf16: over few rows the naive loop may be right by luck, over many it is not.
 RC_GTEST_PROP(EngineTest, ClassBf16IsWithinTwiceTheNaiveLoop, ()) {
   AttentionProblem p = AnyProblem();
   AddAnySequence(p);

@@ -122,8 +122,8 @@ std::optional<PlanTimes> TimesOf(const PlanRequest& r, const Cut& cut) {
   const double depth = static_cast<double>(DecodeDepth(r, cut));
   const double kv_bytes = depth * static_cast<double>(KvBytesPerToken(r.footprint.header, r.kv_dtype));
   const double token_s = LinearFlopsPerToken(r.footprint.header) / c.linear_flops_per_s + c.element_s_per_token;
-  const double evidence_s = work.evidence_tokens * token_s / kShortPassRate +
-                            work.evidence_passes * weight_bytes / c.weight_bytes_per_s;
+  const double evidence_s =
+      work.evidence_tokens * token_s / kShortPassRate + work.evidence_passes * weight_bytes / c.weight_bytes_per_s;
   PlanTimes times{.prefill_s = Around(prefill_s),
                   .decode_s = Around(decode_s),
                   .evidence_s = Around(evidence_s),

@@ -40,8 +40,9 @@ struct Work {
 };
 Work WorkOf(const PlanRequest& request, const Cut& cut);
 
-// What a document's passages are taken to be before they are known (document/passage_split.h, likelihood.h): 90 tokens each, a cue
-// of 8 and 16 for each question after it. Passes that short reach 0.6 of the matmul rate of whole chunks (measured).
+// What a document's passages are taken to be before they are known (document/passage_split.h, likelihood.h): 90 tokens
+// each, a cue of 8 and 16 for each question after it. Passes that short reach 0.6 of the matmul rate of whole chunks
+// (measured).
 inline constexpr double kPassageTokens = 90, kCueTokens = 8, kAskedTokens = 16, kShortPassRate = 0.6;
 
 // Tokens in the cache half way through the answer to the first piece.

@@ -69,19 +69,20 @@ void ExplainTimes(const PlanRequest& r, const Plan& p, std::vector<Formula>& out
                    c.attention_flops_per_s, c.element_s_per_token, c.cpu_name, c.isa, c.threads),
        p.times->prefill_s.expected, "s"});
   if (r.quoted_questions > 0) {
-    out.push_back({"evidence_s",
-                   "tokens * (2 * layer parameters / linear rate + element time) / 0.6 + passes * weight bytes / weight "
-                   "rate; passages of 90 tokens, a cue of 8, 16 a question; passes = passages * (1 + questions)",
-                   fmt::format("{} document tokens, {} questions", p.document_tokens, r.quoted_questions),
-                   p.times->evidence_s.expected, "s"});
+    out.push_back(
+        {"evidence_s",
+         "tokens * (2 * layer parameters / linear rate + element time) / 0.6 + passes * weight bytes / weight "
+         "rate; passages of 90 tokens, a cue of 8, 16 a question; passes = passages * (1 + questions)",
+         fmt::format("{} document tokens, {} questions", p.document_tokens, r.quoted_questions),
+         p.times->evidence_s.expected, "s"});
   }
   out.push_back({"decode_s", "answer tokens * weight bytes / weight rate + kv bytes of all steps / kv rate",
                  r.quoted_questions > 0 ? std::string("answers are quoted: nothing is generated")
                                         : fmt::format("{} answers of {} tokens, {:.4g} and {:.4g} B/s", p.num_pieces,
                                                       p.answer_tokens, c.weight_bytes_per_s, c.kv_bytes_per_s),
                  p.times->decode_s.expected, "s"});
-  out.push_back(
-      {"total_s", "prefill_s + evidence_s + decode_s; low 0.8 x, high 1.3 x", "those above", p.times->total_s.expected, "s"});
+  out.push_back({"total_s", "prefill_s + evidence_s + decode_s; low 0.8 x, high 1.3 x", "those above",
+                 p.times->total_s.expected, "s"});
 }
 
 }  // namespace

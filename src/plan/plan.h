@@ -50,7 +50,7 @@ struct PlanRequest {
   int64_t question_tokens = kQuestionReserveTokens;  // template and question; 0 is allowed
   int64_t answer_tokens = kAnswerReserveTokens;
   int64_t quoted_questions = 0;  // so many are answered by quoting: scored passage by passage, nothing is generated
-  int64_t context_tokens = 0;  // 0: the trained length
+  int64_t context_tokens = 0;    // 0: the trained length
   Compute compute = Compute::kBf16;
   DType kv_dtype = DType::kBf16;
   bool bf16_copy = true;  // the processor multiplies bf16: workspace holds a bf16 copy
@@ -80,8 +80,8 @@ struct Estimate {
 };
 
 struct PlanTimes {
-  Estimate prefill_s = {};  // all pieces
-  Estimate decode_s = {};   // answer_tokens after each piece; 0 when quoting
+  Estimate prefill_s = {};   // all pieces
+  Estimate decode_s = {};    // answer_tokens after each piece; 0 when quoting
   Estimate evidence_s = {};  // quoting: the passages scored for each question; otherwise 0
   Estimate total_s = {};
   Estimate prefill_tokens_per_s = {};

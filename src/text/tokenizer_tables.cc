@@ -96,7 +96,7 @@ TokenBytesTable MakeTokenBytes(const TokenizerTables& tables) {
     const bool verbatim = type == kControlToken || type == kUserDefinedToken;
     std::optional<std::string> bytes = verbatim ? std::nullopt : BytesOfSpelling(tables.tokens[id]);
     const bool mergeable = bytes.has_value();
-    table.push_back({mergeable ? std::move(*bytes) : tables.tokens[id], mergeable});
+    table.push_back({std::move(bytes).value_or(tables.tokens[id]), mergeable});
   }
   return table;
 }

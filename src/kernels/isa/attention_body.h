@@ -8,10 +8,10 @@ namespace attend {
 namespace {
 
 // Rows up to this many read bf16 tiles directly; more rows share one unpacked copy of the tile.
-constexpr int64_t kSharedTileRows = 12;
+inline constexpr int64_t kSharedTileRows = 12;
 
 // Room for the partial sums of a row in the lanes of any vector type.
-constexpr int64_t kSumLanes = 16;
+inline constexpr int64_t kSumLanes = 16;
 
 struct UnitScratch {
   float* scores;     // [rows][64], then weights in place

@@ -11,8 +11,8 @@
 namespace attend {
 namespace {
 
-constexpr int kRegisterRows = 6;
-constexpr int kDirectRows = 4;
+inline constexpr int kRegisterRows = 6;
+inline constexpr int kDirectRows = 4;
 
 // The sums of a register tile. Always inlined: they never leave the registers.
 template <class V, int kRows, int kVectors>

@@ -55,10 +55,9 @@ inline float Exp2OfNegativeOne(float y) {
   return lanes[0];
 }
 
-constexpr float kLog2E = 1.44269504088896341f;
-constexpr double kLn2 = 0.693147180559945309;
+inline constexpr float kLog2E = 1.44269504088896341f;
 
-constexpr float kMinusInfinity = -__builtin_inff();
+inline constexpr float kMinusInfinity = -__builtin_inff();
 
 }  // namespace
 }  // namespace attend

@@ -13,9 +13,9 @@ struct VecScalar {
   static constexpr int kTileVectors = 2;  // columns of a register tile: kTileVectors * kLanes
   static constexpr bool kHasBf16Dot = false;
 
-  typedef float F __attribute__((vector_size(16)));
-  typedef uint32_t U __attribute__((vector_size(16)));
-  typedef int32_t I __attribute__((vector_size(16)));
+  using F = float __attribute__((vector_size(16)));
+  using U = uint32_t __attribute__((vector_size(16)));
+  using I = int32_t __attribute__((vector_size(16)));
 
   template <class T>
   static T LoadBytes(const void* p) {

@@ -12,6 +12,7 @@ namespace attend {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -69,7 +70,9 @@ TEST(SmolLm2Reading, CtrlCKeepsWhatWasRead) {
   EXPECT_LT(reading.at("read_tokens"), reading.at("document_tokens"));
   ASSERT_EQ(reading.at("answers").size(), 1u);
   const int64_t last_line = reading.at("pieces").back().at("read_lines")[1];
-  for (const json& quote : reading.at("answers")[0].at("quotes")) EXPECT_LE(quote.at("lines")[1], last_line);
+  const json& passages = reading.at("answers")[0].at("passages");
+  EXPECT_FALSE(passages.empty());
+  for (const json& passage : passages) EXPECT_LE(passage.at("lines")[1], last_line);
 }
 
 // script(1) gives the program a terminal.
@@ -78,9 +81,10 @@ TEST(Terminal, ColoursOnATerminalOnlyAndNotWithNoColor) {
   const std::string model = home.Write("tiny.gguf", testing::TinyLlama().Uint32("llama.context_length", 1024).Build());
   const std::string on_terminal =
       "script -qec \"\\\"$ATTEND\\\" plan -m '" + model + "' --tokens 500 --memory 1GiB\" /dev/null";
-  EXPECT_THAT(home.RunScript(on_terminal).out, HasSubstr("\x1b["));
-  EXPECT_THAT(home.RunScript(on_terminal, {{"NO_COLOR", "1"}}).out, Not(HasSubstr("\x1b[")));
-  EXPECT_THAT(home.Run({"plan", "-m", model, "--tokens", "500", "--memory", "1GiB"}).out, Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(home.RunScript(on_terminal).out, AllOf(HasSubstr("Fits"), HasSubstr("\x1b[")));
+  EXPECT_THAT(home.RunScript(on_terminal, {{"NO_COLOR", "1"}}).out, AllOf(HasSubstr("Fits"), Not(HasSubstr("\x1b["))));
+  EXPECT_THAT(home.Run({"plan", "-m", model, "--tokens", "500", "--memory", "1GiB"}).out,
+              AllOf(HasSubstr("Fits"), Not(HasSubstr("\x1b["))));
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ Result<uint64_t> MemoryLimit(const PlanOptions& options, const Engine& engine) {
 
 AnswerMode AnswerModeFor(const PlanOptions& options, const ModelHeader& header) {
   if (!options.answer.empty()) return options.answer == "quote" ? AnswerMode::kQuote : AnswerMode::kWrite;
-  return LayerParams(header) + HeadFlops(header) / 2 < kWriteFromParameters ? AnswerMode::kQuote : AnswerMode::kWrite;
+  return LayerParams(header) + HeadParams(header) < kWriteFromParameters ? AnswerMode::kQuote : AnswerMode::kWrite;
 }
 
 Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options,

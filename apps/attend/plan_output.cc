@@ -39,8 +39,9 @@ std::string Bar(uint64_t bytes, uint64_t whole) {
 }
 
 std::string ShareText(uint64_t bytes, uint64_t whole) {
+  if (whole == 0) return "nothing is usable";
   const double percent = 100 * static_cast<double>(bytes) / static_cast<double>(whole);
-  return whole == 0 ? "nothing is usable" : fmt::format("{:.{}f} % of usable", percent, percent < 10 ? 1 : 0);
+  return fmt::format("{:.{}f} % of usable", percent, percent < 10 ? 1 : 0);
 }
 
 // The parts against their sum, the sum against what may be used.

@@ -78,19 +78,19 @@ RC_GTEST_PROP(EngineTest, ClassF32IsTheDoubleReference, ()) {
   }
 }
 
-// The rule of ARCHITECTURE.md, Numerics: at most twice the error of the naive loop of the same class, plus an eps of
-// bf16: over few rows the naive loop may be right by luck, over many it is not.
+// The rule of ARCHITECTURE.md, Numerics: at most twice the error of the naive loop of the same class, plus a few
+// eps. Over a handful of rows the naive loop may be right by luck; that allowance is gone with their number.
 RC_GTEST_PROP(EngineTest, ClassBf16IsWithinTwiceTheNaiveLoop, ()) {
   AttentionProblem p = AnyProblem();
   AddAnySequence(p);
   const ReferenceResult exact = p.Reference();
   const std::vector<float> naive = p.NaiveBf16();
-  const double eps = 1.0 / 256, luck = eps / std::sqrt(static_cast<double>(p.ExpectedRows()));
+  const double eps = 1.0 / 256, luck = eps / static_cast<double>(p.ExpectedRows());
   for (const KernelTable* table : TablesHere()) {
     LogProblem(p, *table);
     const RunResult got = RunProblem(p, *table, kBf16Class);
-    RC_ASSERT(RootMeanSquare(got.out[0], exact.out) <= 2 * RootMeanSquare(naive, exact.out) + luck);
-    RC_ASSERT(LargestDifference(got.out[0], exact.out) <= 2 * LargestDifference(naive, exact.out) + eps);
+    RC_ASSERT(RootMeanSquare(got.out[0], exact.out) <= 2 * RootMeanSquare(naive, exact.out) + 1e-5 + luck);
+    RC_ASSERT(LargestDifference(got.out[0], exact.out) <= 2 * LargestDifference(naive, exact.out) + 1e-3 + luck);
     RC_ASSERT(LargestDifference(got.lse[0], exact.lse) <= 0.05);
   }
 }

@@ -132,8 +132,10 @@ uint64_t ResidentBytes() {
   return KibibytesOf("/proc/self/status", "VmRSS");
 }
 
-void ResetPeakResidentBytes() {
-  std::ofstream("/proc/self/clear_refs") << "5";
+bool ResetPeakResidentBytes() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;
+  return file.good();
 }
 
 }  // namespace attend

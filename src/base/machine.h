@@ -38,7 +38,7 @@ Result<Isa> ChooseIsa(const Machine& machine, std::string_view name);
 // Largest resident set of this process so far, in bytes.
 uint64_t PeakResidentBytes();
 uint64_t ResidentBytes();
-// Starts the count of PeakResidentBytes anew from what is resident now, where the system can do that.
-void ResetPeakResidentBytes();
+// Starts the count of PeakResidentBytes anew from what is resident now; false where the system cannot do that.
+bool ResetPeakResidentBytes();
 
 }  // namespace attend

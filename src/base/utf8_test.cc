@@ -10,319 +10,46 @@ struct Replacement {
   std::string text, python;  // python: text.decode("utf-8", "replace")
 };
 
+// The formatter would put every byte on a line of its own.
+// clang-format off
 const Replacement kReplacements[] = {
     {"", ""},
     {"abc", "abc"},
-    {"\xc3"
-     "\xa9",
-     "\xc3"
-     "\xa9"},
-    {"\xe2"
-     "\x82"
-     "\xac",
-     "\xe2"
-     "\x82"
-     "\xac"},
-    {"\xf0"
-     "\x9f"
-     "\x98"
-     "\x80",
-     "\xf0"
-     "\x9f"
-     "\x98"
-     "\x80"},
-    {"\xc0"
-     "\x80",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xc1"
-     "\xbf",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xe0"
-     "\x80"
-     "\xaf",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xe0"
-     "\x9f"
-     "\xbf",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xed"
-     "\xa0"
-     "\x80",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xed"
-     "\xbf"
-     "\xbf",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xf0"
-     "\x80"
-     "\x80"
-     "\xaf",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xf0"
-     "\x8f"
-     "\xbf"
-     "\xbf",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xf4"
-     "\x90"
-     "\x80"
-     "\x80",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xf5"
-     "\x80"
-     "\x80"
-     "\x80",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xff"
-     "\xfe",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\x80",
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xbf"
-     "A",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "A"},
-    {"\xc3",
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xc3"
-     "(",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "("},
-    {"\xe2"
-     "\x82",
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xe2"
-     "\x82"
-     "A",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "A"},
-    {"\xe2"
-     "(\xa1",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "(\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xf0"
-     "\x9f"
-     "\x98",
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xf0"
-     "\x9f"
-     "\x98"
-     "A",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "A"},
-    {"\xf0"
-     "\x9f",
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xf0",
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xf0"
-     "\x9f"
-     "\xf0"
-     "\x9f"
-     "\x98"
-     "\x80",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xf0"
-     "\x9f"
-     "\x98"
-     "\x80"},
-    {"a\xe2"
-     "\x82"
-     "\xc3"
-     "\xa9"
-     "b",
-     "a\xef"
-     "\xbf"
-     "\xbd"
-     "\xc3"
-     "\xa9"
-     "b"},
-    {"\xf4"
-     "\x8f"
-     "\xbf"
-     "\xbf",
-     "\xf4"
-     "\x8f"
-     "\xbf"
-     "\xbf"},
-    {"\xee"
-     "\x80"
-     "\x80",
-     "\xee"
-     "\x80"
-     "\x80"},
-    {"\xef"
-     "\xbf"
-     "\xbd",
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xed"
-     "\x9f"
-     "\xbf",
-     "\xed"
-     "\x9f"
-     "\xbf"},
-    {"\xf8"
-     "\x88"
-     "\x80"
-     "\x80"
-     "\x80",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"},
-    {"\xe1"
-     "\x80"
-     "\xe2"
-     "\xf0"
-     "\x91"
-     "\x92"
-     "\xf1"
-     "\xbf"
-     "A",
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "\xef"
-     "\xbf"
-     "\xbd"
-     "A"},
+    {"\xc3" "\xa9", "\xc3" "\xa9"},
+    {"\xe2" "\x82" "\xac", "\xe2" "\x82" "\xac"},
+    {"\xf0" "\x9f" "\x98" "\x80", "\xf0" "\x9f" "\x98" "\x80"},
+    {"\xc0" "\x80", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
+    {"\xc1" "\xbf", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
+    {"\xe0" "\x80" "\xaf", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
+    {"\xe0" "\x9f" "\xbf", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
+    {"\xed" "\xa0" "\x80", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
+    {"\xed" "\xbf" "\xbf", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
+    {"\xf0" "\x80" "\x80" "\xaf", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
+    {"\xf0" "\x8f" "\xbf" "\xbf", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
+    {"\xf4" "\x90" "\x80" "\x80", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
+    {"\xf5" "\x80" "\x80" "\x80", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
+    {"\xff" "\xfe", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
+    {"\x80", "\xef" "\xbf" "\xbd"},
+    {"\xbf" "A", "\xef" "\xbf" "\xbd" "A"},
+    {"\xc3", "\xef" "\xbf" "\xbd"},
+    {"\xc3" "(", "\xef" "\xbf" "\xbd" "("},
+    {"\xe2" "\x82", "\xef" "\xbf" "\xbd"},
+    {"\xe2" "\x82" "A", "\xef" "\xbf" "\xbd" "A"},
+    {"\xe2" "(\xa1", "\xef" "\xbf" "\xbd" "(\xef" "\xbf" "\xbd"},
+    {"\xf0" "\x9f" "\x98", "\xef" "\xbf" "\xbd"},
+    {"\xf0" "\x9f" "\x98" "A", "\xef" "\xbf" "\xbd" "A"},
+    {"\xf0" "\x9f", "\xef" "\xbf" "\xbd"},
+    {"\xf0", "\xef" "\xbf" "\xbd"},
+    {"\xf0" "\x9f" "\xf0" "\x9f" "\x98" "\x80", "\xef" "\xbf" "\xbd" "\xf0" "\x9f" "\x98" "\x80"},
+    {"a\xe2" "\x82" "\xc3" "\xa9" "b", "a\xef" "\xbf" "\xbd" "\xc3" "\xa9" "b"},
+    {"\xf4" "\x8f" "\xbf" "\xbf", "\xf4" "\x8f" "\xbf" "\xbf"},
+    {"\xee" "\x80" "\x80", "\xee" "\x80" "\x80"},
+    {"\xef" "\xbf" "\xbd", "\xef" "\xbf" "\xbd"},
+    {"\xed" "\x9f" "\xbf", "\xed" "\x9f" "\xbf"},
+    {"\xf8" "\x88" "\x80" "\x80" "\x80", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd"},
+    {"\xe1" "\x80" "\xe2" "\xf0" "\x91" "\x92" "\xf1" "\xbf" "A", "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "\xef" "\xbf" "\xbd" "A"},
 };
+// clang-format on
 
 size_t CountReplaced(std::string_view text) {
   size_t count = 0;

@@ -6,9 +6,9 @@
 //   heads of
 //               the model that retrieve (evidence_heads.h); absent for a model whose heads are not known
 //
-// and whether the document answers it at all. Right passages on tests/data/dev (34 questions, SmolLM2-135M; first / in
-// the first three): bm25 22 / 27, likelihood 26 / 31, attention 21 / 29 (heads chosen on the other text), all three
-// fused 27 / 34.
+// and whether the document answers it at all. Right passages on tests/data/dev, to which the heads were fitted (34
+// questions, SmolLM2-135M; first / in the first three): bm25 22 / 27, likelihood 26 / 31, attention 26 / 32, all three
+// fused 29 / 32. On texts that nothing was fitted to: docs/guide/quote.md.
 #pragma once
 
 #include <cstdint>
@@ -61,8 +61,8 @@ struct AnswerSignals {
 // agreement + coverage / 2 + deviations / 8. Below kLeastConfidence nothing answers.
 double ConfidenceOf(const AnswerSignals& signals);
 
-// On tests/data/dev this says "nothing" to 14 of 20 questions without an answer and, wrongly, to 3 of 34 with one; to
-// 12 and 4 with heads chosen on the other text.
+// Fitted to tests/data/dev, where "nothing" is said to 14 of 20 questions without an answer and, wrongly, to 3 of 34
+// with one.
 inline constexpr double kLeastConfidence = 1.1;
 
 struct Evidence {

@@ -75,10 +75,9 @@ struct Answer {
 
 struct Reading {
   std::vector<PieceReport> pieces;
-  std::vector<Answer> answers;  // one a question, in order
-  std::vector<Passage>
-      passages;             // kQuote: what the answers' Evidence counts in; of a stopped reading those that were read
-  int64_t read_tokens = 0;  // of the document
+  std::vector<Answer> answers;    // one a question, in order
+  std::vector<Passage> passages;  // kQuote: those read whole, which the answers' Evidence counts in
+  int64_t read_tokens = 0;        // of the document
   double prefill_seconds = 0;
   double generate_seconds = 0;  // kWrite
   double evidence_seconds = 0;  // kQuote: the passages scored

@@ -39,8 +39,12 @@ double LinearFlopsPerToken(const ModelHeader& header) {
   return 2 * LayerParams(header);
 }
 
-double HeadFlops(const ModelHeader& h) {
-  return 2.0 * h.vocab_size * h.hidden_size;
+double HeadParams(const ModelHeader& h) {
+  return 1.0 * h.vocab_size * h.hidden_size;
+}
+
+double PromptLinearFlops(const ModelHeader& header, int64_t tokens) {
+  return LinearFlopsPerToken(header) * static_cast<double>(tokens) + 2 * HeadParams(header);
 }
 
 double CausalPairs(int64_t depth, int64_t tokens) {

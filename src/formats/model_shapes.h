@@ -26,8 +26,11 @@ double LayerParams(const ModelHeader& header);
 // FLOPs of the matmuls of all layers for one token: 2 a parameter.
 double LinearFlopsPerToken(const ModelHeader& header);
 
-// FLOPs of the output head for one token: 2 vocab * hidden.
-double HeadFlops(const ModelHeader& header);
+// Parameters of the output head: vocab * hidden, the embedding's own where the two are tied.
+double HeadParams(const ModelHeader& header);
+
+// FLOPs of all matmuls of a prompt: every layer for each token, the head for the last, no embedding lookup.
+double PromptLinearFlops(const ModelHeader& header, int64_t tokens);
 
 // Query and key pairs that `tokens` tokens after `depth` others see, causally: each sees itself and all before it. The
 // chunks of a pass add up to the pass.

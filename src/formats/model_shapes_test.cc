@@ -8,10 +8,6 @@
 namespace attend {
 namespace {
 
-double LinearFlops(const ModelHeader& h, int64_t tokens) {
-  return LinearFlopsPerToken(h) * static_cast<double>(tokens) + HeadFlops(h);
-}
-
 TEST(ModelShapes, KvBytesPerTokenAsPublished) {
   EXPECT_EQ(KvBytesPerToken(LawFirm13b(), DType::kF16), 163'840u);
   EXPECT_EQ(KvBytesPerToken(Llama8b(), DType::kF16), 131'072u);
@@ -19,14 +15,15 @@ TEST(ModelShapes, KvBytesPerTokenAsPublished) {
   EXPECT_EQ(KvBytesPerToken(SmolLm2(), DType::kF32), 46'080u);
 }
 
-TEST(ModelShapes, SmolLm2) {
+TEST(ModelShapes, FlopsOfASmallModel) {
   EXPECT_EQ(LinearFlopsPerToken(SmolLm2()), 212'336'640);
+  EXPECT_EQ(PromptLinearFlops(SmolLm2(), 10), 2'123'366'400 + 2.0 * 49152 * 576);
   EXPECT_NEAR(AttentionFlops(SmolLm2(), 7500, 0), 1.944e12, 0.001e12);
 }
 
 TEST(ModelShapes, AttentionShareOfLlama8b) {
   const ModelHeader h = Llama8b();
-  EXPECT_NEAR(LinearFlops(h, 131'072) / 1e15, 1.83, 0.005);
+  EXPECT_NEAR(PromptLinearFlops(h, 131'072) / 1e15, 1.83, 0.005);
   EXPECT_NEAR(AttentionFlops(h, 131'072, 0) / 1e15, 4.50, 0.005);
   const auto share = [&](double linear, int64_t tokens) {
     const double attention = AttentionFlops(h, tokens, 0);
@@ -34,7 +31,7 @@ TEST(ModelShapes, AttentionShareOfLlama8b) {
   };
   const std::pair<int64_t, double> ours[] = {{4096, 7.1}, {32'768, 38.1}, {131'072, 71.1}};
   for (const auto& [tokens, percent] : ours)
-    EXPECT_NEAR(share(LinearFlops(h, tokens), tokens), percent, 0.06) << tokens;
+    EXPECT_NEAR(share(PromptLinearFlops(h, tokens), tokens), percent, 0.06) << tokens;
   // By the convention that counts every parameter for every token.
   const std::pair<int64_t, double> counted_whole[] = {{4096, 6}, {32'768, 35}, {131'072, 68}};
   for (const auto& [tokens, percent] : counted_whole)

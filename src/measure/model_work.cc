@@ -5,7 +5,7 @@
 namespace attend {
 
 double PromptFlops(const ModelHeader& h, int64_t tokens, int64_t depth) {
-  return LinearFlopsPerToken(h) * static_cast<double>(tokens) + AttentionFlops(h, tokens, depth) + HeadFlops(h);
+  return PromptLinearFlops(h, tokens) + AttentionFlops(h, tokens, depth);
 }
 
 double WeightBytesRead(const ModelWeights& weights) {

@@ -34,8 +34,7 @@ void AddPieces(const PlanRequest& r, double count, int64_t piece_tokens, Work& w
   const int64_t prompt_tokens = piece_tokens + r.question_tokens;
   const double kv_bytes = static_cast<double>(KvBytesPerToken(r.footprint.header, r.kv_dtype));
   const ModelHeader& header = r.footprint.header;
-  // The head on the last token only, no embedding lookup.
-  work.linear_flops += count * (LinearFlopsPerToken(header) * static_cast<double>(prompt_tokens) + HeadFlops(header));
+  work.linear_flops += count * PromptLinearFlops(header, prompt_tokens);
   work.attention_flops += count * AttentionFlops(header, prompt_tokens, 0);
   work.prefill_tokens += count * static_cast<double>(prompt_tokens);
   if (r.quoted_questions > 0) return;

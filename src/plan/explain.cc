@@ -71,8 +71,10 @@ void ExplainTimes(const PlanRequest& r, const Plan& p, std::vector<Formula>& out
   if (r.quoted_questions > 0) {
     out.push_back(
         {"evidence_s",
-         "tokens * (2 * layer parameters / linear rate + element time) / 0.6 + passes * weight bytes / weight "
-         "rate; passages of 90 tokens, a cue of 8, 16 a question; passes = passages * (1 + questions)",
+         fmt::format(
+             "tokens * (2 * layer parameters / linear rate + element time) / {} + passes * weight bytes / weight "
+             "rate; passages of {} tokens, a cue of {}, {} a question; passes = passages * (1 + questions)",
+             kShortPassRate, kPassageTokens, kCueTokens, kAskedTokens),
          fmt::format("{} document tokens, {} questions", p.document_tokens, r.quoted_questions),
          p.times->evidence_s.expected, "s"});
   }

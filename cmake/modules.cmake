@@ -10,10 +10,11 @@ set(ATTEND_LIBS_text PkgConfig::UTF8PROC)
 # Flags of one instruction set, given to its own translation unit only.
 set(ATTEND_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(ATTEND_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
-set(ATTEND_FLAGS_avx512_bf16 ${ATTEND_FLAGS_avx512} -mavx512bf16 -mavx512vnni)
+set(ATTEND_FLAGS_avx512_vnni ${ATTEND_FLAGS_avx512} -mavx512vnni)
+set(ATTEND_FLAGS_avx512_bf16 ${ATTEND_FLAGS_avx512_vnni} -mavx512bf16)
 
 function(attend_isa_flags module)
-  foreach(isa avx2 avx512 avx512_bf16)
+  foreach(isa avx2 avx512 avx512_vnni avx512_bf16)
     set(source ${CMAKE_SOURCE_DIR}/src/${module}/isa/${isa}.cc)
     if(EXISTS ${source})
       # g++ 12 takes the undefined operand inside its own AVX-512 intrinsics for a mistake of ours.

@@ -31,6 +31,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized;-Wno-maybe-uninitialized>")
   set(ATTEND_TEST_LIBS_kernels attend_emulated_bf16)
   set(ATTEND_TEST_LIBS_attention attend_emulated_bf16)
+  set(ATTEND_TEST_LIBS_cross attend_emulated_bf16)
 endif()
 
 # What a module's tests need beyond the module.
@@ -53,7 +54,7 @@ endforeach()
 
 file(GLOB cross_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*_test.cc)
 if(cross_tests)
-  attend_add_test(cross_test SOURCES ${cross_tests} LIBS ${ATTEND_ALL_MODULES})
+  attend_add_test(cross_test SOURCES ${cross_tests} LIBS ${ATTEND_ALL_MODULES} ${ATTEND_TEST_LIBS_cross})
   add_dependencies(cross_test attend)
   target_compile_definitions(cross_test PRIVATE ATTEND_CLI="$<TARGET_FILE:attend>")
 endif()

@@ -42,7 +42,7 @@ TEST_P(TinyModel, LogitsHiddenAndAttentionWeights) {
   const Runner run(GoldenPath(folder), isa, Compute::kF32);
   const ModelHeader& h = run.model.front.header;
   const std::vector<uint32_t> ids = golden.Ids(p + "input_ids");
-  const int64_t t = static_cast<int64_t>(ids.size()), group = h.num_q_heads / h.num_kv_heads;
+  const int64_t t = static_cast<int64_t>(ids.size());
 
   std::vector<float> weights(golden.Get<float>(p + "attn").size(), 0.0f);  // [L, H, T, T]
   std::vector<std::vector<float>> hidden;
@@ -55,14 +55,8 @@ TEST_P(TinyModel, LogitsHiddenAndAttentionWeights) {
                                   [&](const LayerTrace& trace) {
                                     take_rows(trace.input, trace.hidden_stride);
                                     for (int64_t head = 0; head < h.num_q_heads; ++head) {
-                                      for (int64_t i = 0; i < t; ++i) {
-                                        AttentionRowWeights(
-                                            trace.cache, head / group, trace.q + i * trace.q_stride + head * h.head_dim,
-                                            h.head_dim, 1.0f / std::sqrt(static_cast<float>(h.head_dim)),
-                                            trace.lse[i * h.num_q_heads + head], Compute::kF32, {0, i + 1},
-                                            run.transformer->kernels(),
-                                            weights.data() + ((trace.layer * h.num_q_heads + head) * t + i) * t);
-                                      }
+                                      const int64_t at = (trace.layer * h.num_q_heads + head) * t * t;
+                                      run.HeadWeights(trace, head, weights.data() + at);
                                     }
                                   },
                               .on_final_hidden = [&](const float* rows, int64_t stride) { take_rows(rows, stride); }};

@@ -53,29 +53,24 @@ TEST(SmolLm2, ContractAttentionWeightsKeysAndValuesInF32) {
   if (kSanitized) GTEST_SKIP() << "320 tokens take minutes under a sanitizer";
   const GoldenFile golden("smollm2/contract.safetensors");
   const Runner run(path, BestIsa(), Compute::kF32, 320);
-  const ModelHeader& h = run.model.front.header;
   const std::vector<uint32_t> ids = golden.Ids("input_ids"), pairs = golden.Ids("attn.pairs");
   const auto expected = golden.Get<float>("attn");
   const int64_t t = static_cast<int64_t>(ids.size());
   double worst = 0;
-  std::vector<float> row(static_cast<size_t>(t));
-  const ForwardHooks hooks = {
-      .on_layer =
-          [&](const LayerTrace& trace) {
-            for (size_t pair = 0; pair < pairs.size() / 2; ++pair) {
-              if (pairs[2 * pair] != trace.layer) continue;
-              const int64_t head = pairs[2 * pair + 1];
-              for (int64_t i = 0; i < t; ++i) {
-                AttentionRowWeights(trace.cache, head / 3, trace.q + i * trace.q_stride + head * h.head_dim, h.head_dim,
-                                    0.125f, trace.lse[i * h.num_q_heads + head], Compute::kF32, {0, i + 1},
-                                    run.transformer->kernels(), row.data());
-                for (int64_t j = 0; j <= i; ++j) {
-                  worst = std::max(worst, std::abs(double{row[j]} - expected[(pair * t + i) * t + j]));
-                }
-              }
-            }
-          },
-      .on_final_hidden = {}};
+  std::vector<float> weights(static_cast<size_t>(t * t));
+  const ForwardHooks hooks = {.on_layer =
+                                  [&](const LayerTrace& trace) {
+                                    for (size_t pair = 0; pair < pairs.size() / 2; ++pair) {
+                                      if (pairs[2 * pair] != trace.layer) continue;
+                                      const int64_t head = pairs[2 * pair + 1];
+                                      run.HeadWeights(trace, head, weights.data());
+                                      for (int64_t i = 0; i < t * t; ++i) {
+                                        worst =
+                                            std::max(worst, std::abs(double{weights[i]} - expected[pair * t * t + i]));
+                                      }
+                                    }
+                                  },
+                              .on_final_hidden = {}};
   KvCache cache = run.Cache();
   run.AllLogits(ids, cache, hooks);
   EXPECT_LE(worst, 5e-5);

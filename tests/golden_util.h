@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/weights.h"
 #include "base/machine.h"
 #include "base/thread_pool.h"
 #include "formats/safetensors.h"
@@ -81,8 +82,15 @@ struct Runner {
   }
 
   KvCache Cache() const {
-    return std::move(*KvCache::Make(
-        CacheDescriptors(model.front.header, transformer->compute() == Compute::kF32 ? DType::kF32 : DType::kBf16)));
+    return std::move(*KvCache::Make(CacheDescriptors(
+        model.front.header, KvFormat::Both(transformer->compute() == Compute::kF32 ? DType::kF32 : DType::kBf16))));
+  }
+
+  // One head's attention weights [tokens, keys] of a layer.
+  void HeadWeights(const LayerTrace& trace, int64_t head, float* weights) const {
+    EXPECT_TRUE(AttentionWeights(*trace.schedule, {trace.q, trace.q_stride}, {&trace.cache, 1}, trace.lse,
+                                 {0, head, {0, trace.num_tokens}, {0, trace.first_position + trace.num_tokens}},
+                                 transformer->kernels(), weights));
   }
 
   // Logits of every token, [tokens, vocab].

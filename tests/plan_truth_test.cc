@@ -36,11 +36,13 @@ TEST(PlanTruth, TheCacheIsWhatExtendAllocates) {
   for (const std::string& path : ModelPaths()) {
     const auto front = LoadFrontEnd(path);
     ASSERT_TRUE(front);
-    for (DType dtype : {DType::kBf16, DType::kF32}) {
+    for (const char* name : {"bf16", "f32", "f16", "q8", "q4", "q8,q4/32"}) {
+      const KvFormat format = *ParseKvFormat(name);
       for (int64_t tokens : {1, 64, 65, 300}) {
-        auto cache = KvCache::Make(CacheDescriptors(front->header, dtype));
+        auto cache = KvCache::Make(CacheDescriptors(front->header, format));
         ASSERT_TRUE(cache && cache->Extend(tokens));
-        EXPECT_EQ(KvAllocatedBytes(front->header, dtype, tokens), cache->allocated_bytes()) << path << " " << tokens;
+        EXPECT_EQ(KvAllocatedBytes(front->header, format, tokens), cache->allocated_bytes())
+            << path << " " << name << " " << tokens;
       }
     }
   }

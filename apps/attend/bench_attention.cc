@@ -105,7 +105,7 @@ Outcome RunBenchAttention(const BenchAttentionOptions& options) {
                          .num_kv_heads = 0,
                          .head_dim = options.head_dim,
                          .tokens = options.tokens,
-                         .kv_dtype = engine.kv_dtype,
+                         .kv_format = engine.kv_format,
                          .compute = engine.compute};
   ATTEND_RETURN_IF_ERROR(ParseHeads(options.heads, shape));
   ATTEND_ASSIGN_OR_RETURN(AttentionBench bench, AttentionBench::Make(shape, *engine.kernels, *engine.pool));

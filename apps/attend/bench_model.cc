@@ -39,7 +39,7 @@ Result<std::unique_ptr<Loaded>> Load(const EngineOptions& options) {
 
 Result<ModelBench> MakeBench(const Loaded& l) {
   return ModelBench::Make(l.model.front.header, l.model.weights, *l.engine.kernels, *l.engine.pool, l.engine.compute,
-                          l.engine.kv_dtype);
+                          l.engine.kv_format);
 }
 
 std::string FileName(const std::string& path) {

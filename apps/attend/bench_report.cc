@@ -6,7 +6,7 @@ namespace attend::cli {
 
 void PrintBenchHeader(const Engine& engine, const Peaks& peaks) {
   fmt::print("machine  {}, {}, {} threads, compute {}, cache {}\n", EscapeForTerminal(engine.machine.cpu_name),
-             NameOf(engine.machine.isa), peaks.threads, NameOf(engine.compute), NameOf(engine.kv_dtype));
+             NameOf(engine.machine.isa), peaks.threads, NameOf(engine.compute), NameOf(engine.kv_format));
   fmt::print("peaks    f32 {:.0f} GFLOP/s, bf16 {:.0f} GFLOP/s, read {:.1f} GB/s with 1 thread, {:.1f} GB/s with {}\n",
              peaks.fma_flops_per_s / 1e9, peaks.bf16_flops_per_s / 1e9, peaks.read_1_bytes_per_s / 1e9,
              peaks.read_bytes_per_s / 1e9, peaks.threads);
@@ -20,7 +20,7 @@ nlohmann::ordered_json BenchJson(const Engine& engine, const Peaks& peaks, const
           {"isa", NameOf(engine.machine.isa)},
           {"threads", peaks.threads},
           {"compute", NameOf(engine.compute)},
-          {"kv_dtype", NameOf(engine.kv_dtype)},
+          {"kv_dtype", NameOf(engine.kv_format)},
           {"peaks",
            {{"f32_flops_per_s", peaks.fma_flops_per_s},
             {"bf16_flops_per_s", peaks.bf16_flops_per_s},

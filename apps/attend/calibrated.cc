@@ -9,8 +9,9 @@ namespace attend::cli {
 
 std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header,
                                           const CalibrationOptions& options) {
-  const CalibrationKey key{engine.machine.cpu_name, std::string(NameOf(engine.machine.isa)), engine.pool->num_threads(),
-                           engine.compute, header};
+  const CalibrationKey key{engine.machine.cpu_name,    std::string(NameOf(engine.machine.isa)),
+                           engine.pool->num_threads(), engine.compute,
+                           engine.kv_format,           header};
   const std::string path = CalibrationPath();
   if (!options.remeasure) {
     if (auto found = FindCalibration(path, key)) return found;
@@ -24,7 +25,7 @@ std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeade
     return std::nullopt;
   }
   if (!options.quiet) fmt::print(stderr, "Measuring this machine once, a few seconds...\n");
-  auto measured = Calibrate(engine.machine, *engine.kernels, *engine.pool, engine.compute, header);
+  auto measured = Calibrate(engine.machine, *engine.kernels, *engine.pool, engine.compute, engine.kv_format, header);
   if (!measured) {
     fmt::print(stderr, "attend: no times in the plan: {}\n", Describe(measured.error()));
     return std::nullopt;

@@ -35,6 +35,7 @@ Json KeyJson(const CalibrationKey& key) {
           {"isa", key.isa},
           {"threads", key.threads},
           {"compute", NameOf(key.compute)},
+          {"kv_dtype", NameOf(key.kv_format)},
           {"model",
            fmt::format("{} layers, hidden {}, mlp {}, heads {}/{} of {}/{}, vocab {}", m.num_layers, m.hidden_size,
                        m.intermediate_size, m.num_q_heads, m.num_kv_heads, m.head_dim, m.v_head_dim, m.vocab_size)}};

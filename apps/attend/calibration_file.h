@@ -1,6 +1,6 @@
 // Measured speeds kept between runs: ${XDG_CACHE_HOME:-~/.cache}/attend/calibration.json, one entry a processor,
-// instruction set, thread count, numerics class, model and program version. A folder that cannot be read or written
-// costs a new measurement, never the command.
+// instruction set, thread count, numerics class, cache format, model and program version. A folder that cannot be read
+// or written costs a new measurement, never the command.
 #pragma once
 
 #include <optional>
@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "formats/model_header.h"
 #include "tensor/calibration.h"
+#include "tensor/kv_format.h"
 
 namespace attend::cli {
 
@@ -17,6 +18,7 @@ struct CalibrationKey {
   std::string isa;
   int threads = 0;
   Compute compute = Compute::kBf16;
+  KvFormat kv_format;
   ModelHeader model;  // rates and the element time are those of its shapes
 };
 

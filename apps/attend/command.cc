@@ -28,13 +28,15 @@ void AddEngineOptions(CLI::App* command, EngineOptions& o) {
   command->add_option("-t,--threads", o.threads, "Threads; 0 = all cores this process may use")
       ->envname("ATTEND_THREADS")
       ->check(CLI::Range(0, 1024));
-  command->add_option("--isa", o.isa, "Instruction set: scalar, avx2, avx512, avx512_bf16 (default: the best here)")
+  command
+      ->add_option("--isa", o.isa,
+                   "Instruction set: scalar, avx2, avx512, avx512_vnni, avx512_bf16 (default: the best here)")
       ->envname("ATTEND_ISA");
-  command->add_option("--compute", o.compute, "Numerics class: f32 or bf16")
-      ->check(CLI::IsMember({"f32", "bf16"}))
+  command->add_option("--compute", o.compute, "Numerics class: f32, bf16, or int8 over a cache of 8 or 4 bits")
+      ->check(CLI::IsMember({"f32", "bf16", "int8"}))
       ->capture_default_str();
-  command->add_option("--kv", o.kv, "Cache format: f32 or bf16 (default: as --compute)")
-      ->check(CLI::IsMember({"f32", "bf16"}));
+  command->add_option("--kv", o.kv,
+                      "Cache format: f32, bf16, f16, q8, q4, or K,V as in q8,q4 (default: as --compute; int8: q8)");
   command->add_flag("--allow-nonfinite", o.allow_nonfinite, "Run a model whose weights hold NaN or infinity");
 }
 
@@ -51,9 +53,14 @@ Result<Engine> MakeEngine(const EngineOptions& options) {
     ATTEND_ASSIGN_OR_RETURN(engine.machine.isa, ChooseIsa(engine.machine, options.isa));
   }
   engine.kernels = &KernelsFor(engine.machine.isa);
-  engine.compute = options.compute == "f32" ? Compute::kF32 : Compute::kBf16;
-  const std::string& kv = options.kv.empty() ? options.compute : options.kv;
-  engine.kv_dtype = kv == "f32" ? DType::kF32 : DType::kBf16;
+  engine.compute = *ParseCompute(options.compute);
+  const std::string kv = !options.kv.empty() ? options.kv : engine.compute == Compute::kInt8 ? "q8" : options.compute;
+  const auto format = ParseKvFormat(kv);
+  if (!format) return tl::unexpected(UsageError("--kv", "f32, bf16, f16, q8 or q4, or two of them as in q8,q4", kv));
+  if (engine.compute == Compute::kInt8 && !IsQuantisedKv(format->k) && !IsQuantisedKv(format->v)) {
+    return tl::unexpected(UsageError("--compute int8", "a cache of 8 or 4 bits: --kv q8 or q4", "--kv " + kv));
+  }
+  engine.kv_format = *format;
   engine.pool = std::make_unique<ThreadPool>(options.threads > 0 ? options.threads : engine.machine.num_cores);
   return engine;
 }

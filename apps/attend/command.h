@@ -15,7 +15,7 @@
 #include "kernels/kernel_table.h"
 #include "model/load.h"
 #include "tensor/compute.h"
-#include "tensor/dtype.h"
+#include "tensor/kv_format.h"
 
 namespace attend::cli {
 
@@ -67,7 +67,7 @@ struct Engine {
   std::unique_ptr<ThreadPool> pool;
   const KernelTable* kernels = nullptr;
   Compute compute = Compute::kBf16;
-  DType kv_dtype = DType::kBf16;
+  KvFormat kv_format = {};
 };
 Result<Engine> MakeEngine(const EngineOptions& options);
 

@@ -32,7 +32,7 @@ Outcome RunInfo(const InfoOptions& options) {
                                          {"memory_bytes", m.memory_bytes},
                                          {"available_memory_bytes", m.available_memory_bytes},
                                          {"compute", NameOf(engine.compute)},
-                                         {"kv_dtype", NameOf(engine.kv_dtype)},
+                                         {"kv_dtype", NameOf(engine.kv_format)},
                                          {"peak_resident_bytes", PeakResidentBytes()}};
     fmt::print("{}\n", json.dump(2));
     return 0;
@@ -46,7 +46,7 @@ Outcome RunInfo(const InfoOptions& options) {
              FormatBytes(m.l3_bytes));
   fmt::print("memory            {}, {} available\n", FormatBytes(m.memory_bytes),
              FormatBytes(m.available_memory_bytes));
-  fmt::print("numerics          compute {}, cache {}\n", NameOf(engine.compute), NameOf(engine.kv_dtype));
+  fmt::print("numerics          compute {}, cache {}\n", NameOf(engine.compute), NameOf(engine.kv_format));
   return 0;
 }
 

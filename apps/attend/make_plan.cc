@@ -90,8 +90,8 @@ Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const Pla
   request.answer_tokens = options.answer_tokens;
   request.context_tokens = options.context_tokens;
   request.compute = engine.compute;
-  request.kv_dtype = engine.kv_dtype;
-  request.bf16_copy = engine.kernels->has_bf16_dot && engine.compute == Compute::kBf16;
+  request.kv_format = engine.kv_format;
+  request.bf16_copy = engine.kernels->has_bf16_dot && RoundsToBf16(engine.compute);
   request.threads = engine.pool->num_threads();
   if (options.time_limit_s > 0) request.time_limit_s = options.time_limit_s;
   if (options.piece_tokens > 0) request.piece_tokens = options.piece_tokens;

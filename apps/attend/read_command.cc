@@ -130,7 +130,7 @@ Outcome RunRead(const ReadOptions& options) {
                                .pieces = PiecesOf(p.plan, p.text, options.plan.piece_tokens > 0),
                                .answer_tokens = options.plan.answer_tokens,
                                .context_tokens = p.plan.context_tokens,
-                               .kv_dtype = engine.kv_dtype};
+                               .kv_format = engine.kv_format};
   const bool progress = show && !options.output.no_progress;
   std::optional<Progress> reading(std::in_place, "reading", "tokens", p.text.num_tokens(), progress);
   std::optional<Progress> evidence;

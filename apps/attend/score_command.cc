@@ -77,7 +77,7 @@ void Print(const ScoreOptions& options, const std::vector<float>& nll, const Eng
                                    {"seconds", seconds},
                                    {"isa", NameOf(engine.machine.isa)},
                                    {"compute", NameOf(engine.compute)},
-                                   {"kv_dtype", NameOf(engine.kv_dtype)}};
+                                   {"kv_dtype", NameOf(engine.kv_format)}};
     if (options.per_token) json["nll"] = nll;
     fmt::print("{}\n", json.dump());
     return;
@@ -105,7 +105,7 @@ Outcome RunScore(const ScoreOptions& options) {
 
   ATTEND_ASSIGN_OR_RETURN(Transformer transformer,
                           Transformer::Make(header, model.weights, *engine.kernels, *engine.pool, engine.compute));
-  ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(header, engine.kv_dtype)));
+  ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(header, engine.kv_format)));
   Progress progress("scoring", "tokens", static_cast<int64_t>(ids.size()),
                     !options.output.quiet && !options.output.no_progress);
   const auto begin = std::chrono::steady_clock::now();

@@ -72,20 +72,36 @@ def cells(line):
 TITLES = ["test", "attend tokens/s", "spread", "peer tokens/s", "spread", "ratio", "bar", "aim", "peer's faster setting"]
 
 
-def text_table(lines):
-    rows = [TITLES] + [cells(line) for line in lines]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(TITLES))]
+def aligned(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
 
 
-def markdown(result):
-    attend, peer, peaks = result["attend"], result["peer"], result["attend"]["peaks"]
-    head = [
-        f"# attend against {peer['peer']}, {result['date']}",
-        "",
+def markdown_table(rows):
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return [lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]
+
+
+def text_table(lines):
+    return aligned([TITLES] + [cells(line) for line in lines])
+
+
+def machine(attend):
+    """What a report says about the machine, from our header."""
+    peaks = attend["peaks"]
+    return [
         f"- processor: {attend['cpu']}, {attend['isa']}, {attend['threads']} threads",
         f"- measured peaks: f32 {peaks['f32_flops_per_s'] / 1e9:.0f} GFLOP/s, bf16 {peaks['bf16_flops_per_s'] / 1e9:.0f} GFLOP/s, "
         f"read {peaks['read_1_bytes_per_s'] / 1e9:.1f} GB/s with 1 thread, {peaks['read_bytes_per_s'] / 1e9:.1f} GB/s with all",
+    ]
+
+
+def markdown(result):
+    attend, peer = result["attend"], result["peer"]
+    head = [
+        f"# attend against {peer['peer']}, {result['date']}",
+        "",
+        *machine(attend),
         f"- model: {attend['model']}, the same file for both",
         f"- attend: {result['attend_version']}, compute {attend['compute']}, cache {attend['kv_dtype']}",
         f"- {peer['peer']}: {peer['package']}, {peer['settings']}; {peer['system']}",
@@ -94,13 +110,11 @@ def markdown(result):
         f"- load average at the start and end: {result['load'][0]:.1f}, {result['load'][1]:.1f}",
         f"- command: `{result['command']}`",
         "",
-        "| " + " | ".join(TITLES) + " |",
-        "|" + "---|" * len(TITLES),
     ]
-    return "\n".join(head + ["| " + " | ".join(cells(line)) + " |" for line in result["tests"]]) + "\n"
+    return "\n".join(head + markdown_table([TITLES] + [cells(line) for line in result["tests"]])) + "\n"
 
 
-def file_stem(result):
-    cpu = re.sub(r"\(R\)|\(TM\)|processor|cpu", " ", result["attend"]["cpu"], flags=re.IGNORECASE)
+def file_stem(date, subject, attend):
+    cpu = re.sub(r"\(R\)|\(TM\)|processor|cpu", " ", attend["cpu"], flags=re.IGNORECASE)
     cpu = re.sub(r"[^a-z0-9.]+", "-", cpu.lower()).strip("-")
-    return f"{result['date']}-{result['peer']['peer'].replace('.', '_')}-{cpu}-{result['attend']['isa']}"
+    return f"{date}-{subject.replace('.', '_')}-{cpu}-{attend['isa']}"

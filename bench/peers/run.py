@@ -133,7 +133,7 @@ def main():
     print(report.markdown(result).split("\n| ")[0])
     print(report.text_table(result["tests"]))
     if args.results and not args.quick:
-        stem = pathlib.Path(args.results) / report.file_stem(result)
+        stem = pathlib.Path(args.results) / report.file_stem(result["date"], result["peer"]["peer"], result["attend"])
         stem.parent.mkdir(parents=True, exist_ok=True)
         stem.with_name(stem.name + ".json").write_text(json.dumps(result, indent=2) + "\n")
         stem.with_name(stem.name + ".md").write_text(report.markdown(result))

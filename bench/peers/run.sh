@@ -1,6 +1,7 @@
 #!/bin/sh
 # Compares attend with its peers in one run: installs them where they are missing, checks that the program is built, and runs the
-# protocol of docs/reference/bench.md. Arguments go to run.py: --quick, --rounds N, --tests ...; ATTEND names another program.
+# protocol of docs/reference/bench.md. Whole models by run.py, or, with the word attention first, attention alone by attention.py.
+# Arguments go there: --quick, --rounds N, --tests ...; ATTEND names another program.
 set -eu
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 attend="${ATTEND:-$here/../../build/release/apps/attend/attend}"
@@ -8,5 +9,10 @@ if [ ! -x "$attend" ]; then
   echo "run.sh: no program at $attend: build it, or name one in ATTEND" >&2
   exit 2
 fi
-peers=$("$here/install.sh")
-exec "$peers/bin/python" "$here/run.py" --attend "$attend" "$@"
+what=run
+if [ "${1:-}" = attention ]; then
+  what=attention
+  shift
+fi
+peers=$("$here/install.sh" "$what")
+exec "$peers/bin/python" "$here/$what.py" --attend "$attend" "$@"

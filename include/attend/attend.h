@@ -61,12 +61,13 @@ inline Result<AttentionResult> Attention(const Heads& heads, std::span<const flo
                                                                                .kv_lens = kv_lens},
                                                                               options));
 
-  const DType stored = options.compute == Compute::kF32 ? DType::kF32 : DType::kBf16;
+  const KvFormat format = options.compute == Compute::kF32    ? KvFormat::Both(DType::kF32)
+                          : options.compute == Compute::kBf16 ? KvFormat::Both(DType::kBf16)
+                                                              : KvFormat::Both(DType::kQ8);
   ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make({{.num_kv_heads = static_cast<uint32_t>(heads.num_kv_heads),
                                                          .k_head_dim = static_cast<uint32_t>(heads.head_dim),
                                                          .v_head_dim = static_cast<uint32_t>(v_dim),
-                                                         .k_dtype = stored,
-                                                         .v_dtype = stored}}));
+                                                         .format = format}}));
   ATTEND_RETURN_IF_ERROR(cache.Extend(kv_lens[0]));
   cache.Write(0, 0, kv_lens[0], k.data(), k_width, v.data(), v_width);
 

@@ -6,6 +6,8 @@
 
 #include "attention/reference.h"
 #include "attention/run.h"
+#include "attention/weights.h"
+#include "base/half.h"
 #include "cache/kv_cache.h"
 #include "kernels/kernels_test_util.h"
 
@@ -21,6 +23,9 @@ struct AttentionProblem {
   int64_t num_q_heads = 1, num_kv_heads = 1, head_dim = 1, v_head_dim = 1;
   Mask mask = Mask::Causal();
   float scale = 0;
+  float softcap = 0;
+  std::vector<float> slopes = {}, sinks = {};  // [Hq]
+  std::vector<float> bias = {};                // [Hq, q_len, kv_len] of the one sequence
   std::vector<Sequence> sequences = {};
 
   ReferenceShape ShapeOf(const Sequence& s) const {
@@ -33,13 +38,42 @@ struct AttentionProblem {
     if (mask.kind == MaskKind::kNone) return AllVisible();
     return CausalVisible(s.q_len, s.kv_len, mask.window_left + 1);
   }
-  ReferenceResult Reference(size_t i = 0) const {
-    const Sequence& s = sequences[i];
-    return ReferenceAttention(ShapeOf(s), s.q, s.k, s.v, ScaleUsed(), VisibleOf(s));
+  ReferenceCall CallOf(const Sequence& s) const {
+    ReferenceCall call = {ShapeOf(s), s.q, s.k, s.v, std::vector<double>(num_q_heads, ScaleUsed()), VisibleOf(s)};
+    call.sinks = sinks;
+    call.term = [this, &s](int64_t head, int64_t query, int64_t key, double x) {
+      if (softcap > 0) x = softcap * std::tanh(x / softcap);
+      if (!bias.empty()) x += bias[(head * s.q_len + query) * s.kv_len + key];
+      if (!slopes.empty()) x -= slopes[head] * std::abs(static_cast<double>(query + s.kv_len - s.q_len - key));
+      return x;
+    };
+    return call;
   }
+  ReferenceResult Reference(size_t i = 0) const { return ReferenceAttention(CallOf(sequences[i])); }
+  // K and V as a bf16 cache holds them.
   std::vector<float> NaiveBf16(size_t i = 0) const {
-    const Sequence& s = sequences[i];
-    return NaiveBf16Attention(ShapeOf(s), s.q, s.k, s.v, static_cast<float>(ScaleUsed()), VisibleOf(s));
+    Sequence s = sequences[i];
+    for (std::vector<float>* x : {&s.k, &s.v}) {
+      for (float& value : *x) value = RoundToBf16(value);
+    }
+    return NaiveAttention(CallOf(s), NaiveClass::kBf16);
+  }
+  AttentionOptions OptionsOf(Compute compute) const {
+    AttentionOptions o;
+    o.mask = mask;
+    o.softmax_scale = scale;
+    o.softcap = softcap;
+    o.alibi_slopes = slopes;
+    o.sinks = sinks;
+    o.compute = compute;
+    if (!bias.empty()) {
+      const Sequence& s = sequences[0];
+      o.bias = {.data = bias.data(),
+                .head_stride = s.q_len * s.kv_len,
+                .query_stride = s.kv_len,
+                .size = static_cast<int64_t>(bias.size())};
+    }
+    return o;
   }
   int64_t ExpectedRows() const {
     int64_t rows = 0;
@@ -76,8 +110,7 @@ inline KvCache MakeCache(const AttentionProblem& p, const Sequence& s, DType dty
   CacheDescriptor layer{.num_kv_heads = static_cast<uint32_t>(p.num_kv_heads),
                         .k_head_dim = static_cast<uint32_t>(p.head_dim),
                         .v_head_dim = static_cast<uint32_t>(p.v_head_dim),
-                        .k_dtype = dtype,
-                        .v_dtype = dtype};
+                        .format = KvFormat::Both(dtype)};
   KvCache cache = *KvCache::Make({layer});
   const int64_t k_stride = p.num_kv_heads * p.head_dim, v_stride = p.num_kv_heads * p.v_head_dim;
   const int64_t tokens = static_cast<int64_t>(s.k.size()) / k_stride;
@@ -104,7 +137,7 @@ inline RunResult RunOver(const AttentionProblem& p, std::span<const KvCache> cac
     }
   }
   const auto schedule = ScheduleAttention({p.num_q_heads, p.num_kv_heads, p.head_dim, p.v_head_dim, q_lens, kv_lens},
-                                          {.mask = p.mask, .softmax_scale = p.scale, .compute = options.compute});
+                                          p.OptionsOf(options.compute));
   EXPECT_TRUE(schedule) << (schedule ? "" : Describe(schedule.error()));
   const int64_t tokens = static_cast<int64_t>(q.size()) / q_stride;
   std::vector<float> out(static_cast<size_t>(tokens * out_stride), -7.0f),
@@ -133,6 +166,28 @@ inline RunResult RunProblem(const AttentionProblem& p, const KernelTable& table,
   std::vector<KvCache> caches;
   for (const Sequence& s : p.sequences) caches.push_back(MakeCache(p, s, options.cache));
   return RunOver(p, caches, table, options);
+}
+
+// The whole attention matrix [q_len, Hq, kv_len] of a problem of one sequence, head by head.
+inline std::vector<float> WeightsOf(const AttentionProblem& p, const KernelTable& table, const RunOptions& options,
+                                    const std::vector<float>& lse) {
+  const Sequence& s = p.sequences[0];
+  const KvCache cache = MakeCache(p, s, options.cache);
+  const KvView views[] = {cache.View(0)};
+  const std::vector<int64_t> q_lens = {s.q_len}, kv_lens = {s.kv_len};
+  const auto schedule = ScheduleAttention({p.num_q_heads, p.num_kv_heads, p.head_dim, p.v_head_dim, q_lens, kv_lens},
+                                          p.OptionsOf(options.compute));
+  EXPECT_TRUE(schedule);
+  std::vector<float> all(static_cast<size_t>(s.q_len * p.num_q_heads * s.kv_len));
+  std::vector<float> head_weights(static_cast<size_t>(s.q_len * s.kv_len));
+  for (int64_t head = 0; head < p.num_q_heads; ++head) {
+    EXPECT_TRUE(AttentionWeights(*schedule, {s.q.data(), p.num_q_heads * p.head_dim}, views, lse.data(),
+                                 {0, head, {0, s.q_len}, {0, s.kv_len}}, table, head_weights.data()));
+    for (int64_t i = 0; i < s.q_len; ++i) {
+      std::copy_n(head_weights.begin() + i * s.kv_len, s.kv_len, all.begin() + (i * p.num_q_heads + head) * s.kv_len);
+    }
+  }
+  return all;
 }
 
 // The largest |a - b|; equal infinities count as 0, NaN as infinity.

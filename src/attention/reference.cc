@@ -19,67 +19,92 @@ VisibleFn AllVisible() {
   return [](int64_t, int64_t) { return true; };
 }
 
-ReferenceResult ReferenceAttention(const ReferenceShape& s, std::span<const float> q, std::span<const float> k,
-                                   std::span<const float> v, double scale, const VisibleFn& visible) {
+ReferenceResult ReferenceAttention(const ReferenceCall& c) {
+  const ReferenceShape& s = c.shape;
   const int64_t group = s.num_q_heads / s.num_kv_heads;
   ReferenceResult result;
   result.out.assign(static_cast<size_t>(s.q_len * s.num_q_heads * s.v_head_dim), 0.0);
   result.weights.assign(static_cast<size_t>(s.q_len * s.num_q_heads * s.kv_len), 0.0);
   for (int64_t row = 0; row < s.q_len * s.num_q_heads; ++row) {
-    const int64_t query = row / s.num_q_heads, kv_head = row % s.num_q_heads / group;
+    const int64_t query = row / s.num_q_heads, head = row % s.num_q_heads, kv_head = head / group;
     double* p = result.weights.data() + row * s.kv_len;
-    double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
+    double maximum = c.sinks.empty() ? -std::numeric_limits<double>::infinity() : double{c.sinks[head]}, sum = 0;
     for (int64_t j = 0; j < s.kv_len; ++j) {
-      if (!visible(query, j)) continue;
+      if (!c.visible(query, j)) continue;
       for (int64_t d = 0; d < s.head_dim; ++d)
-        p[j] += double{q[row * s.head_dim + d]} * k[(j * s.num_kv_heads + kv_head) * s.head_dim + d];
-      p[j] *= scale;
+        p[j] += double{c.q[row * s.head_dim + d]} * c.k[(j * s.num_kv_heads + kv_head) * s.head_dim + d];
+      p[j] *= c.scales[head];
+      if (c.term) p[j] = c.term(head, query, j, p[j]);
       maximum = std::isnan(p[j]) ? p[j] : std::max(maximum, p[j]);
     }
+    const bool empty = maximum == -std::numeric_limits<double>::infinity();
+    if (!c.sinks.empty() && !empty) sum = std::exp(double{c.sinks[head]} - maximum);
     for (int64_t j = 0; j < s.kv_len; ++j) {
-      if (!visible(query, j)) continue;
-      p[j] = std::exp(p[j] - maximum);
+      const bool seen = c.visible(query, j) && !empty;
+      p[j] = seen ? std::exp(p[j] - maximum) : 0.0;
       sum += p[j];
     }
     for (int64_t j = 0; j < s.kv_len; ++j) {
-      if (!visible(query, j)) continue;
+      if (!c.visible(query, j) || empty) continue;
       p[j] /= sum;
-      const float* value = v.data() + (j * s.num_kv_heads + kv_head) * s.v_head_dim;
-      for (int64_t c = 0; c < s.v_head_dim; ++c) result.out[row * s.v_head_dim + c] += p[j] * value[c];
+      const float* value = c.v.data() + (j * s.num_kv_heads + kv_head) * s.v_head_dim;
+      for (int64_t i = 0; i < s.v_head_dim; ++i) result.out[row * s.v_head_dim + i] += p[j] * value[i];
     }
     result.lse.push_back(maximum + std::log(sum));  // -inf + -inf for a row that sees nothing
   }
   return result;
 }
 
-std::vector<float> NaiveBf16Attention(const ReferenceShape& s, std::span<const float> q, std::span<const float> k,
-                                      std::span<const float> v, float scale, const VisibleFn& visible) {
+namespace {
+
+// x to whole steps of the largest |x| / limit.
+void RoundToSteps(std::span<float> x, float limit) {
+  float largest = 0;
+  for (float value : x) largest = std::max(largest, std::abs(value));
+  const float step = largest / limit;
+  for (float& value : x) value = step > 0 ? std::nearbyint(value / step) * step : 0.0f;
+}
+
+}  // namespace
+
+std::vector<float> NaiveAttention(const ReferenceCall& c, NaiveClass numerics) {
+  const ReferenceShape& s = c.shape;
   const int64_t group = s.num_q_heads / s.num_kv_heads;
+  const bool rounds = numerics == NaiveClass::kBf16;
   std::vector<float> out(static_cast<size_t>(s.q_len * s.num_q_heads * s.v_head_dim), 0.0f);
-  std::vector<float> p(static_cast<size_t>(s.kv_len));
+  std::vector<float> p(static_cast<size_t>(s.kv_len)), q(static_cast<size_t>(s.head_dim));
   for (int64_t row = 0; row < s.q_len * s.num_q_heads; ++row) {
-    const int64_t query = row / s.num_q_heads, kv_head = row % s.num_q_heads / group;
-    float maximum = -std::numeric_limits<float>::infinity(), sum = 0;
+    const int64_t query = row / s.num_q_heads, head = row % s.num_q_heads, kv_head = head / group;
+    for (int64_t d = 0; d < s.head_dim; ++d) {
+      const float value = c.q[row * s.head_dim + d];
+      q[d] = rounds ? RoundToBf16(value) : value;
+    }
+    if (numerics == NaiveClass::kInt8) RoundToSteps(q, 127);
+    constexpr float kNothing = -std::numeric_limits<float>::infinity();
+    float maximum = c.sinks.empty() ? kNothing : c.sinks[head], sum = 0;
     for (int64_t j = 0; j < s.kv_len; ++j) {
-      if (!visible(query, j)) continue;
+      p[j] = kNothing;
+      if (!c.visible(query, j)) continue;
       float dot = 0;
-      for (int64_t d = 0; d < s.head_dim; ++d) {
-        dot += RoundToBf16(q[row * s.head_dim + d]) * RoundToBf16(k[(j * s.num_kv_heads + kv_head) * s.head_dim + d]);
-      }
-      p[j] = dot * scale;
+      for (int64_t d = 0; d < s.head_dim; ++d) dot += q[d] * c.k[(j * s.num_kv_heads + kv_head) * s.head_dim + d];
+      p[j] = dot * static_cast<float>(c.scales[head]);
+      if (c.term) p[j] = static_cast<float>(c.term(head, query, j, double{p[j]}));
       maximum = std::max(maximum, p[j]);
     }
-    for (int64_t j = 0; j < s.kv_len; ++j) {
-      if (visible(query, j)) sum += p[j] = std::exp(p[j] - maximum);
+    if (maximum == kNothing) continue;
+    if (!c.sinks.empty()) sum = std::exp(c.sinks[head] - maximum);
+    for (float& x : p) sum += x = std::exp(x - maximum);
+    for (float& x : p) x = rounds ? RoundToBf16(x / sum) : x / sum;
+    for (int64_t j = 0; j < s.kv_len && numerics == NaiveClass::kInt8; j += 64) {
+      RoundToSteps(std::span(p).subspan(j, std::min<int64_t>(64, s.kv_len - j)), 255);
     }
     float* o = out.data() + row * s.v_head_dim;
     for (int64_t j = 0; j < s.kv_len; ++j) {
-      if (!visible(query, j)) continue;
-      const float weight = RoundToBf16(p[j] / sum);
-      const float* value = v.data() + (j * s.num_kv_heads + kv_head) * s.v_head_dim;
-      for (int64_t c = 0; c < s.v_head_dim; ++c) o[c] += weight * RoundToBf16(value[c]);
+      if (!c.visible(query, j)) continue;
+      const float* value = c.v.data() + (j * s.num_kv_heads + kv_head) * s.v_head_dim;
+      for (int64_t i = 0; i < s.v_head_dim; ++i) o[i] += p[j] * value[i];
     }
-    for (int64_t c = 0; c < s.v_head_dim; ++c) o[c] = RoundToBf16(o[c]);
+    for (int64_t i = 0; i < s.v_head_dim && rounds; ++i) o[i] = RoundToBf16(o[i]);
   }
   return out;
 }

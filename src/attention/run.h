@@ -1,17 +1,17 @@
-// Runs a schedule: softmax(scale * Q K^T + mask) V for every sequence and head, without building the score matrix.
+// Runs a schedule: softmax of the masked scores times V for every sequence and head, without building the score matrix.
 //
-// Shapes: queries [num_tokens, q_stride >= Hq * D], out [num_tokens, out_stride >= Hq * Dv], lse [num_tokens, Hq],
-// natural log, -inf for a row that sees nothing (its out is 0). Query head h reads kv head h / group_size. Memory:
-// O(threads x tile) beyond inputs and outputs. Time: 2 (D + Dv) Hq * visible pairs FLOPs. Errors: attention_bad_shape
-// when a cache does not match the schedule; out_of_memory for the workspace. One workspace serves one call at a time;
-// the same schedule may run many times.
+// Shapes: queries [num_tokens, stride >= Hq * D], out [num_tokens, stride >= Hq * Dv], lse [num_tokens, Hq], natural
+// log, -inf for a row that sees nothing (its out is 0; with a learned sink lse is the sink). Query head h reads kv head
+// h / group_size. Memory: O(threads x tile) beyond inputs and outputs, O(threads x keys) more with an observer. Time:
+// 2 (D + Dv) Hq * visible pairs FLOPs. Errors: attention_bad_shape when an argument does not match the schedule,
+// naming it; out_of_memory for the workspace. One workspace serves one call at a time; a schedule may run many times.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "attention/observer.h"
 #include "attention/schedule.h"
-#include "attention/state.h"
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "kernels/kernel_table.h"
@@ -29,21 +29,21 @@ class AttentionWorkspace {
   AlignedBuffer<float> buffer_;
 };
 
-// Floats that a call needs: scratch of each thread plus the partial rows of split keys.
-size_t AttentionWorkspaceFloats(const AttentionSchedule& schedule, int64_t k_dim, int64_t v_width, int num_threads);
-
 struct AttentionQueries {
-  const float* data = nullptr;
-  int64_t stride = 0;
+  const void* data = nullptr;
+  int64_t stride = 0;         // values from a token to the next
+  DType dtype = DType::kF32;  // f32, f16 or bf16
 };
 
 struct AttentionOutput {
-  float* out = nullptr;
-  int64_t stride = 0;
-  float* lse = nullptr;  // may be null
+  void* out = nullptr;
+  int64_t stride = 0;         // values
+  float* lse = nullptr;       // may be null
+  DType dtype = DType::kF32;  // f32 or bf16
+  AttentionObserver* observer = nullptr;
 };
 
-// What the call did: proof that rows went through the engine, and how much the mask saved.
+// What the call did: proof that rows went through the engine.
 struct AttentionCounters {
   int64_t rows = 0;  // query tokens x query heads
   int64_t units = 0;
@@ -54,9 +54,8 @@ Result<AttentionCounters> RunAttention(const AttentionSchedule& schedule, const 
                                        const AttentionOutput& output, const KernelTable& kernels, ThreadPool& pool,
                                        AttentionWorkspace& workspace);
 
-// One exact row of the attention matrix: weights[j] of key j for j in [0, keys.end - keys.begin), from q [head_dim] as
-// it entered attention and the row's lse. Keys outside what the query saw are the caller's to leave out.
-void AttentionRowWeights(const KvView& cache, int64_t kv_head, const float* q, int64_t head_dim, float softmax_scale,
-                         float lse, Compute compute, KeyRange keys, const KernelTable& kernels, float* weights);
+// The bytes that such a call reserves in its workspace.
+uint64_t AttentionWorkspaceBytes(const AttentionSchedule& schedule, std::span<const KvView> caches,
+                                 const AttentionObserver* observer, int num_threads);
 
 }  // namespace attend

@@ -1,64 +1,61 @@
 #include "attention/schedule.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <string>
+
+#include "tensor/runtime_bytes.h"
 
 namespace attend {
 namespace {
 
-tl::unexpected<Error> BadShape(std::string subject, std::string expected, std::string found) {
-  return tl::unexpected(Error{.code = ErrorCode::kAttentionBadShape,
-                              .where = "attention",
-                              .subject = std::move(subject),
-                              .expected = std::move(expected),
-                              .found = std::move(found),
-                              .hint = {}});
+static_assert(2 * kUnitsWanted * kRowTile <= kAttentionPartRows);
+
+int64_t CeilDiv(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
 }
 
-Result<void> CheckShape(const AttentionShape& s) {
-  if (s.num_kv_heads < 1) return BadShape("num_kv_heads", "at least 1", std::to_string(s.num_kv_heads));
-  if (s.num_q_heads < 1 || s.num_q_heads % s.num_kv_heads != 0) {
-    return BadShape("num_q_heads", "a multiple of num_kv_heads",
-                    std::to_string(s.num_q_heads) + " and " + std::to_string(s.num_kv_heads));
+// Keys of the tiles in `keys` that tokens [first, last) may see.
+int64_t SeenKeys(const AttentionSchedule& s, int64_t sequence, int64_t first, int64_t last, KeyRange keys) {
+  if (s.options.mask.IsBand()) return keys.end - keys.begin;
+  int64_t seen = 0;
+  for (int64_t tile = keys.begin / kMaskTile; tile * kMaskTile < keys.end; ++tile) {
+    if (s.masks[sequence].Classify(first, last, tile) != SequenceMask::Sight::kNothing) seen += kMaskTile;
   }
-  if (s.head_dim < 1 || s.head_dim > 576) return BadShape("head_dim", "1 to 576", std::to_string(s.head_dim));
-  if (s.v_head_dim < 0 || s.v_head_dim > 576) return BadShape("v_head_dim", "1 to 576", std::to_string(s.v_head_dim));
-  if (s.q_lens.size() != s.kv_lens.size()) {
-    return BadShape("kv_lens", std::to_string(s.q_lens.size()) + " lengths", std::to_string(s.kv_lens.size()));
-  }
-  for (size_t i = 0; i < s.q_lens.size(); ++i) {
-    if (s.q_lens[i] < 0 || s.kv_lens[i] < 0)
-      return BadShape("lengths", "none negative", "sequence " + std::to_string(i));
-  }
-  return {};
+  return seen;
 }
 
-// Keys that rows of the unit can see at all.
-KeyRange KeysOfRows(const AttentionSchedule& s, int64_t sequence, KeyRange rows) {
-  const int64_t q_len = s.q_lens[sequence], kv_len = s.kv_lens[sequence];
-  const KeyRange first = s.mask.VisibleKeys(rows.begin / s.group_size, q_len, kv_len);
-  const KeyRange last = s.mask.VisibleKeys((rows.end - 1) / s.group_size, q_len, kv_len);
-  return {first.begin, last.end};
-}
-
+// Rows in even tiles, so that one token more never adds a tile of one row.
 void AddSequence(AttentionSchedule& s, int64_t sequence) {
   const int64_t num_rows = s.q_lens[sequence] * s.group_size;
-  const bool one_tile = num_rows <= kRowTile;
-  for (int64_t begin = 0; begin < num_rows; begin += kRowTile) {
-    const KeyRange rows{begin, std::min(num_rows, begin + kRowTile)};
-    const KeyRange keys = KeysOfRows(s, sequence, rows);
-    const bool split = one_tile && keys.end - keys.begin > 2 * kKvChunkTokens;
+  if (num_rows == 0) return;
+  const int64_t row_tiles = CeilDiv(num_rows, kRowTile);
+  const int64_t rows_of_tile = std::min(kRowTile, CeilDiv(CeilDiv(num_rows, row_tiles), 6) * 6);
+  const int64_t parts_wanted = CeilDiv(kUnitsWanted, row_tiles * s.num_kv_heads);
+  for (int64_t begin = 0; begin < num_rows; begin += rows_of_tile) {
+    const KeyRange rows{begin, std::min(num_rows, begin + rows_of_tile)};
+    const int64_t first = rows.begin / s.group_size, last = (rows.end - 1) / s.group_size + 1;
+    const KeyRange keys = s.masks[sequence].KeysOf(first, last);
+    const int64_t num_keys = keys.end - keys.begin;
+    const int64_t keys_of_part =
+        std::max(kLeastKeysOfUnit, CeilDiv(CeilDiv(num_keys, parts_wanted), kMaskTile) * kMaskTile);
+    const bool split = num_keys > 2 * kLeastKeysOfUnit && keys_of_part < num_keys;
     for (int64_t head = 0; head < s.num_kv_heads; ++head) {
+      const auto add = [&](KeyRange part, int64_t partial) {
+        const int64_t cost = (rows.end - rows.begin) * SeenKeys(s, sequence, first, last, part);
+        s.units.push_back({sequence, head, rows, part, partial, cost});
+      };
       if (!split) {
-        s.units.push_back({sequence, head, rows, keys, -1});
+        add(keys, -1);
         continue;
       }
-      for (int64_t chunk = keys.begin / kKvChunkTokens * kKvChunkTokens; chunk < keys.end; chunk += kKvChunkTokens) {
-        const KeyRange part{std::max(chunk, keys.begin), std::min(chunk + kKvChunkTokens, keys.end)};
-        s.units.push_back({sequence, head, rows, part, s.num_partial_rows});
+      AttentionMerge merge{s.num_partial_rows, 0, keys_of_part, {sequence, head, rows, keys, -1, 0}};
+      for (int64_t at = keys.begin / kMaskTile * kMaskTile; at < keys.end; at += keys_of_part) {
+        add({std::max(at, keys.begin), std::min(at + keys_of_part, keys.end)}, s.num_partial_rows);
         s.num_partial_rows += rows.end - rows.begin;
+        ++merge.num_parts;
       }
+      s.merges.push_back(merge);
     }
   }
 }
@@ -66,41 +63,51 @@ void AddSequence(AttentionSchedule& s, int64_t sequence) {
 }  // namespace
 
 Result<AttentionSchedule> ScheduleAttention(const AttentionShape& shape, const AttentionOptions& options) {
-  ATTEND_RETURN_IF_ERROR(CheckShape(shape));
-  if (!(options.softmax_scale >= 0) || std::isinf(options.softmax_scale)) {
-    return BadShape("softmax_scale", "a positive number, or 0 for 1/sqrt(head_dim)",
-                    std::to_string(options.softmax_scale));
-  }
+  ATTEND_RETURN_IF_ERROR(CheckAttention(shape, options));
   AttentionSchedule s;
   s.num_q_heads = shape.num_q_heads;
   s.num_kv_heads = shape.num_kv_heads;
   s.group_size = shape.num_q_heads / shape.num_kv_heads;
   s.head_dim = shape.head_dim;
   s.v_head_dim = shape.v_head_dim == 0 ? shape.head_dim : shape.v_head_dim;
-  s.softmax_scale =
+  s.options = options;
+  const float scale =
       options.softmax_scale != 0 ? options.softmax_scale : 1.0f / std::sqrt(static_cast<float>(shape.head_dim));
-  s.mask = options.mask;
-  s.compute = options.compute;
+  s.scales.assign(static_cast<size_t>(shape.num_q_heads), scale);
+  std::copy(options.head_scales.begin(), options.head_scales.end(), s.scales.begin());
   s.q_lens.assign(shape.q_lens.begin(), shape.q_lens.end());
   s.kv_lens.assign(shape.kv_lens.begin(), shape.kv_lens.end());
-  int64_t begin = 0;
-  for (int64_t q_len : s.q_lens) {
-    s.q_begins.push_back(begin);
-    begin += q_len;
+  int64_t q_begin = 0, kv_begin = 0;
+  for (size_t i = 0; i < s.q_lens.size(); ++i) {
+    const int64_t sequence = static_cast<int64_t>(i);
+    s.q_begins.push_back(q_begin);
+    s.kv_begins.push_back(kv_begin);
+    s.masks.emplace_back(options.mask, sequence, s.q_lens[i], s.kv_lens[i], q_begin, kv_begin);
+    q_begin += s.q_lens[i];
+    kv_begin += s.kv_lens[i];
+    AddSequence(s, sequence);
   }
-  for (size_t sequence = 0; sequence < s.q_lens.size(); ++sequence) AddSequence(s, static_cast<int64_t>(sequence));
   // The costly units first, so that the last ones to finish are small. Units of one kv head stay together.
-  const auto cost = [](const AttentionUnit& u) { return (u.rows.end - u.rows.begin) * (u.keys.end - u.keys.begin); };
-  std::stable_sort(s.units.begin(), s.units.end(), [&](const auto& a, const auto& b) { return cost(a) > cost(b); });
+  std::stable_sort(s.units.begin(), s.units.end(), [](const auto& a, const auto& b) { return a.cost > b.cost; });
   return s;
 }
 
 int64_t VisiblePairs(const AttentionSchedule& s) {
   int64_t pairs = 0;
   for (size_t i = 0; i < s.q_lens.size(); ++i) {
-    for (int64_t query = 0; query < s.q_lens[i]; ++query) {
-      const KeyRange keys = s.mask.VisibleKeys(query, s.q_lens[i], s.kv_lens[i]);
-      pairs += keys.end - keys.begin;
+    const SequenceMask& mask = s.masks[i];
+    for (int64_t first = 0; first < s.q_lens[i]; first += kMaskTile) {
+      const int64_t last = std::min(first + kMaskTile, s.q_lens[i]);
+      const KeyRange keys = mask.KeysOf(first, last);
+      for (int64_t tile = keys.begin / kMaskTile; tile * kMaskTile < keys.end; ++tile) {
+        const SequenceMask::Sight sight = mask.Classify(first, last, tile);
+        if (sight == SequenceMask::Sight::kNothing) continue;
+        if (sight == SequenceMask::Sight::kAll) {
+          pairs += (last - first) * kMaskTile;
+          continue;
+        }
+        for (int64_t token = first; token < last; ++token) pairs += std::popcount(mask.Visible(token, tile));
+      }
     }
   }
   return pairs;

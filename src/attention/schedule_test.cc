@@ -37,7 +37,7 @@ TEST(ScheduleTest, DefaultsFollowTheHeadDimension) {
   const auto schedule = ScheduleAttention({4, 2, 64, 0, lens, lens}, {});
   ASSERT_TRUE(schedule);
   EXPECT_EQ(schedule->v_head_dim, 64);
-  EXPECT_EQ(schedule->softmax_scale, 0.125f);
+  EXPECT_EQ(schedule->scales, std::vector<float>(4, 0.125f));
   EXPECT_EQ(schedule->group_size, 2);
 }
 
@@ -95,7 +95,7 @@ RC_GTEST_PROP(MaskTest, VisibleKeysAreThoseOfTheFormulaAndRise, ()) {
       mask.kind == MaskKind::kNone ? AllVisible() : CausalVisible(q_len, kv_len, mask.window_left + 1);
   KeyRange before;
   for (int64_t query = 0; query < q_len; ++query) {
-    const KeyRange keys = mask.VisibleKeys(query, q_len, kv_len);
+    const KeyRange keys = mask.Band(query, q_len, kv_len);
     for (int64_t key = 0; key < kv_len; ++key) RC_ASSERT((key >= keys.begin && key < keys.end) == visible(query, key));
     RC_ASSERT(keys.begin >= before.begin && keys.end >= before.end && keys.begin <= keys.end);
     before = keys;
@@ -103,11 +103,11 @@ RC_GTEST_PROP(MaskTest, VisibleKeysAreThoseOfTheFormulaAndRise, ()) {
 }
 
 TEST(MaskTest, AreTheDrawnOnes) {
-  EXPECT_EQ(Mask::Causal().VisibleKeys(0, 3, 5).end, 3);
-  EXPECT_EQ(Mask::Causal().VisibleKeys(2, 3, 5).end, 5);
-  EXPECT_EQ(Mask::CausalWindow(2).VisibleKeys(0, 3, 5).begin, 1);
-  EXPECT_EQ(Mask::CausalWindow(2).VisibleKeys(0, 3, 5).end, 3);
-  EXPECT_EQ(Mask::None().VisibleKeys(0, 3, 5).end, 5);
+  EXPECT_EQ(Mask::Causal().Band(0, 3, 5).end, 3);
+  EXPECT_EQ(Mask::Causal().Band(2, 3, 5).end, 5);
+  EXPECT_EQ(Mask::CausalWindow(2).Band(0, 3, 5).begin, 1);
+  EXPECT_EQ(Mask::CausalWindow(2).Band(0, 3, 5).end, 3);
+  EXPECT_EQ(Mask::None().Band(0, 3, 5).end, 5);
 }
 
 }  // namespace

@@ -23,4 +23,10 @@ float MergeStates(std::span<const AttentionState> states, int64_t width, float* 
   return maximum + std::log(sum);
 }
 
+float MergeLse(float a, float b) {
+  const float low = std::min(a, b), high = std::max(a, b);
+  if (std::isnan(a) || std::isnan(b)) return a + b;
+  return std::isinf(low) && low < 0 ? high : high + std::log1p(std::exp(low - high));
+}
+
 }  // namespace attend

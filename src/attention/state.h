@@ -18,4 +18,7 @@ struct AttentionState {
 // result.
 float MergeStates(std::span<const AttentionState> states, int64_t width, float* out);
 
+// ln(exp(a) + exp(b)); -inf is nothing.
+float MergeLse(float a, float b);
+
 }  // namespace attend

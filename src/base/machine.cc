@@ -24,6 +24,8 @@ bool CpuHas(Isa isa) {
       return avx2;
     case Isa::kAvx512:
       return avx512;
+    case Isa::kAvx512Vnni:
+      return avx512 && __builtin_cpu_supports("avx512vnni");
     case Isa::kAvx512Bf16:
       return avx512 && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vnni");
   }
@@ -84,6 +86,8 @@ std::string_view NameOf(Isa isa) {
       return "avx2";
     case Isa::kAvx512:
       return "avx512";
+    case Isa::kAvx512Vnni:
+      return "avx512_vnni";
     case Isa::kAvx512Bf16:
       return "avx512_bf16";
   }

@@ -12,11 +12,11 @@
 namespace attend {
 
 // In rising order of preference.
-enum class Isa { kScalar, kAvx2, kAvx512, kAvx512Bf16 };
+enum class Isa { kScalar, kAvx2, kAvx512, kAvx512Vnni, kAvx512Bf16 };
 
-inline constexpr Isa kAllIsas[] = {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16};
+inline constexpr Isa kAllIsas[] = {Isa::kScalar, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAvx512Bf16};
 
-std::string_view NameOf(Isa isa);  // "scalar", "avx2", "avx512", "avx512_bf16"
+std::string_view NameOf(Isa isa);  // "scalar", "avx2", "avx512", "avx512_vnni", "avx512_bf16"
 
 struct Machine {
   std::string cpu_name;

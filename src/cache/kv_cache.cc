@@ -1,42 +1,38 @@
 #include "cache/kv_cache.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
 #include "base/check.h"
-#include "base/half.h"
+#include "cache/tile_cells.h"
 
 namespace attend {
 namespace {
 
-int64_t TileBytes(uint64_t padded_width, DType dtype) {
-  return static_cast<int64_t>(padded_width * kTileTokens * InfoOf(dtype).block_bytes);
-}
-int64_t KTileBytes(const CacheDescriptor& d) {
-  return TileBytes(CacheDescriptor::Padded(d.k_head_dim), d.k_dtype);
-}
-int64_t VTileBytes(const CacheDescriptor& d) {
-  return TileBytes(CacheDescriptor::Padded(d.v_head_dim), d.v_dtype);
-}
-
-// Index of cell (token slot, dimension) in a K tile and of (slot, column) in a V tile.
-int64_t KCell(DType dtype, int64_t slot, int64_t dim) {
-  return dtype == DType::kF32 ? dim * kTileTokens + slot : (dim / 2 * kTileTokens + slot) * 2 + dim % 2;
-}
-int64_t VCell(DType dtype, int64_t slot, int64_t column, int64_t width) {
-  return dtype == DType::kF32 ? slot * width + column : (slot / 2 * width + column) * 2 + slot % 2;
+tl::unexpected<Error> BadLayer(std::string subject, std::string expected, std::string found) {
+  return tl::unexpected(Error{.code = ErrorCode::kBadArgument,
+                              .where = "cache",
+                              .subject = std::move(subject),
+                              .expected = std::move(expected),
+                              .found = std::move(found),
+                              .hint = {}});
 }
 
-void PutCell(uint8_t* tile, DType dtype, int64_t index, float value) {
-  if (dtype == DType::kF32) {
-    reinterpret_cast<float*>(tile)[index] = value;
-  } else {
-    reinterpret_cast<uint16_t*>(tile)[index] = FloatToBf16(value);
+Result<void> CheckLayer(const CacheDescriptor& d) {
+  const KvFormat& f = d.format;
+  if (!IsKvDType(f.k) || !IsKvDType(f.v)) return BadLayer("kv format", "f32, bf16, f16, q8 or q4", NameOf(f));
+  if (f.scale_group != kWholeHead && f.scale_group != kGroupValues) {
+    return BadLayer("kv scale group", "the whole head or 32 values", std::to_string(f.scale_group));
   }
-}
-float GetCell(const uint8_t* tile, DType dtype, int64_t index) {
-  return dtype == DType::kF32 ? reinterpret_cast<const float*>(tile)[index]
-                              : Bf16ToFloat(reinterpret_cast<const uint16_t*>(tile)[index]);
+  for (uint32_t dim : {d.k_head_dim, d.v_head_dim}) {
+    if (d.kind != CacheKind::kNone && (dim < 1 || dim > 576))
+      return BadLayer("head_dim", "1 to 576", std::to_string(dim));
+  }
+  if (d.v_in_k && (d.v_head_dim > d.k_head_dim || f.rotate_k || f.v != f.k)) {
+    return BadLayer("v_in_k", "V no wider than K, of its format and without rotation", NameOf(f));
+  }
+  return {};
 }
 
 }  // namespace
@@ -44,14 +40,7 @@ float GetCell(const uint8_t* tile, DType dtype, int64_t index) {
 Result<KvCache> KvCache::Make(std::vector<CacheDescriptor> layers) {
   KvCache cache;
   for (const CacheDescriptor& d : layers) {
-    if (d.k_dtype != d.v_dtype || (d.k_dtype != DType::kBf16 && d.k_dtype != DType::kF32)) {
-      return tl::unexpected(Error{.code = ErrorCode::kBadArgument,
-                                  .where = "cache",
-                                  .subject = "kv format",
-                                  .expected = "bf16 or f32, the same for K and V",
-                                  .found = std::string(NameOf(d.k_dtype)) + " and " + std::string(NameOf(d.v_dtype)),
-                                  .hint = {}});
-    }
+    ATTEND_RETURN_IF_ERROR(CheckLayer(d));
     cache.layer_offsets_.push_back(static_cast<int64_t>(cache.block_bytes_));
     cache.block_bytes_ += d.AllocatedBytes(kTileTokens);
   }
@@ -89,24 +78,20 @@ Result<void> KvCache::Extend(int64_t count) {
 uint8_t* KvCache::HeadTile(int64_t layer, int64_t kv_head, int64_t token) const {
   const CacheDescriptor& d = layers_[layer];
   uint8_t* block = blocks_[token / kTileTokens]->data();
-  return block + layer_offsets_[layer] + kv_head * (KTileBytes(d) + VTileBytes(d));
+  return block + layer_offsets_[layer] + static_cast<uint64_t>(kv_head) * (d.KTileBytes() + d.VTileBytes());
 }
 
 void KvCache::Write(int64_t layer, int64_t first, int64_t count, const float* k, int64_t k_stride, const float* v,
                     int64_t v_stride) {
   ATTEND_CHECK(first >= 0 && first + count <= num_tokens_);
   const CacheDescriptor& d = layers_[layer];
-  const int64_t width = static_cast<int64_t>(CacheDescriptor::Padded(d.v_head_dim));
+  const TileSide keys = TileSide::Keys(d), values = TileSide::Values(d);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t slot = (first + i) % kTileTokens;
     for (int64_t head = 0; head < d.num_kv_heads; ++head) {
-      uint8_t* k_tile = HeadTile(layer, head, first + i);
-      uint8_t* v_tile = k_tile + KTileBytes(d);
-      const float* k_row = k + i * k_stride + head * d.k_head_dim;
-      const float* v_row = v + i * v_stride + head * d.v_head_dim;
-      for (int64_t dim = 0; dim < d.k_head_dim; ++dim)
-        PutCell(k_tile, d.k_dtype, KCell(d.k_dtype, slot, dim), k_row[dim]);
-      for (int64_t c = 0; c < d.v_head_dim; ++c) PutCell(v_tile, d.v_dtype, VCell(d.v_dtype, slot, c, width), v_row[c]);
+      uint8_t* tile = HeadTile(layer, head, first + i);
+      keys.Pack(tile, slot, k + i * k_stride + head * d.k_head_dim);
+      if (!d.v_in_k) values.Pack(tile + d.KTileBytes(), slot, v + i * v_stride + head * d.v_head_dim);
     }
   }
 }
@@ -114,24 +99,30 @@ void KvCache::Write(int64_t layer, int64_t first, int64_t count, const float* k,
 void KvCache::Read(int64_t layer, int64_t kv_head, int64_t token, float* k, float* v) const {
   ATTEND_CHECK(token >= 0 && token < num_tokens_);
   const CacheDescriptor& d = layers_[layer];
-  const int64_t slot = token % kTileTokens, width = static_cast<int64_t>(CacheDescriptor::Padded(d.v_head_dim));
-  const uint8_t* k_tile = HeadTile(layer, kv_head, token);
-  const uint8_t* v_tile = k_tile + KTileBytes(d);
-  for (int64_t dim = 0; dim < d.k_head_dim; ++dim) k[dim] = GetCell(k_tile, d.k_dtype, KCell(d.k_dtype, slot, dim));
-  for (int64_t c = 0; c < d.v_head_dim; ++c) v[c] = GetCell(v_tile, d.v_dtype, VCell(d.v_dtype, slot, c, width));
+  const int64_t slot = token % kTileTokens;
+  const uint8_t* tile = HeadTile(layer, kv_head, token);
+  TileSide::Keys(d).Unpack(tile, slot, k);
+  if (d.v_in_k) {
+    std::copy(k, k + d.v_head_dim, v);
+  } else {
+    TileSide::Values(d).Unpack(tile + d.KTileBytes(), slot, v);
+  }
 }
 
 KvView KvCache::View(int64_t layer) const {
   const CacheDescriptor& d = layers_[layer];
-  return {.dtype = d.k_dtype,
+  return {.format = d.format,
           .blocks = block_pointers_.data(),
           .num_tokens = num_tokens_,
           .num_kv_heads = d.num_kv_heads,
           .k_dim = static_cast<int64_t>(CacheDescriptor::Padded(d.k_head_dim)),
           .v_width = static_cast<int64_t>(CacheDescriptor::Padded(d.v_head_dim)),
           .layer_offset = layer_offsets_[layer],
-          .k_tile_bytes = KTileBytes(d),
-          .head_bytes = KTileBytes(d) + VTileBytes(d)};
+          .k_tile_bytes = static_cast<int64_t>(d.KTileBytes()),
+          .head_bytes = static_cast<int64_t>(d.KTileBytes() + d.VTileBytes()),
+          .v_in_k = d.v_in_k,
+          .k = {},
+          .v = {}};
 }
 
 KvCache KvCache::Fork() const {

@@ -3,7 +3,8 @@
 //
 // Memory comes in blocks of 64 tokens for all layers, so that the bytes are exactly those of
 // CacheDescriptor::AllocatedBytes. Fork shares blocks; a shared block is copied when one of its owners writes into it.
-// Not safe for concurrent writers; Write of different layers or tokens may run concurrently between two Extends.
+// Not safe for concurrent writers; Write of different layers, or of tokens of different octets (token / 8), may run
+// concurrently between two Extends.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace attend {
 
 class KvCache {
  public:
-  // Errors: bad_argument when a layer's K and V formats differ or are not f32 or bf16.
+  // Errors: bad_argument for a layer whose format or dimensions no cache has.
   static Result<KvCache> Make(std::vector<CacheDescriptor> layers);
 
   KvCache(KvCache&&) = default;
@@ -31,7 +32,8 @@ class KvCache {
   Result<void> Extend(int64_t count);
 
   // Packs K [count, k_stride] and V [count, v_stride] (heads side by side, [Hkv * D]) of tokens [first, first + count)
-  // of one layer, rounded to the layer's format. Precondition: first + count <= num_tokens().
+  // of one layer, rounded to the layer's format (cache/tile_cells.h). With v_in_k, v is not read. Precondition: first +
+  // count <= num_tokens().
   void Write(int64_t layer, int64_t first, int64_t count, const float* k, int64_t k_stride, const float* v,
              int64_t v_stride);
 

@@ -11,7 +11,7 @@ namespace attend {
 namespace {
 
 CacheDescriptor Layer(uint32_t heads, uint32_t k_dim, uint32_t v_dim, DType dtype) {
-  return {.num_kv_heads = heads, .k_head_dim = k_dim, .v_head_dim = v_dim, .k_dtype = dtype, .v_dtype = dtype};
+  return {.num_kv_heads = heads, .k_head_dim = k_dim, .v_head_dim = v_dim, .format = KvFormat::Both(dtype)};
 }
 
 // A value that says where it belongs; not exact in bf16.
@@ -49,7 +49,7 @@ void Append(KvCache& cache, int64_t count, int version = 0) {
 bool Holds(const KvCache& cache, int64_t first, int64_t end, int version = 0) {
   for (int64_t l = 0; l < cache.num_layers(); ++l) {
     const CacheDescriptor& d = cache.layer(l);
-    const auto stored = [&](float x) { return d.k_dtype == DType::kF32 ? x : RoundToBf16(x); };
+    const auto stored = [&](float x) { return d.format.k == DType::kF32 ? x : RoundToBf16(x); };
     std::vector<float> k(d.k_head_dim), v(d.v_head_dim);
     for (int64_t t = first; t < end; ++t) {
       for (int64_t h = 0; h < d.num_kv_heads; ++h) {
@@ -202,9 +202,15 @@ RC_GTEST_PROP(KvCacheTest, AnyHistoryKeepsEachCachesTokens, ()) {
 }
 
 TEST(KvCacheTest, OtherFormatsAreRefused) {
-  CacheDescriptor mixed = Layer(1, 16, 16, DType::kBf16), f16 = Layer(1, 16, 16, DType::kF16);
-  mixed.v_dtype = DType::kF32;
-  for (const CacheDescriptor& bad : {mixed, f16}) {
+  const CacheDescriptor good = Layer(1, 16, 16, DType::kBf16);
+  CacheDescriptor type = good, group = good, wide = good, turned = good, narrow = good;
+  type.format.v = DType::kI8;
+  group.format.scale_group = 5;
+  wide.k_head_dim = 577;
+  turned.v_in_k = turned.format.rotate_k = true;
+  narrow.v_in_k = true;
+  narrow.v_head_dim = 17;
+  for (const CacheDescriptor& bad : {type, group, wide, turned, narrow}) {
     const auto cache = KvCache::Make({Layer(1, 16, 16, DType::kBf16), bad});
     ASSERT_FALSE(cache);
     EXPECT_EQ(cache.error().code, ErrorCode::kBadArgument);

@@ -37,7 +37,7 @@ Result<Generation> CombineAnswers(const CombineRequest& request, Transformer& tr
                                     .found = "longer ones",
                                     .hint = "use a smaller -n"});
       }
-      ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(transformer.header(), request.kv_dtype)));
+      ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(transformer.header(), request.kv_format)));
       ATTEND_ASSIGN_OR_RETURN(const std::vector<float> logits, Prefill(transformer, cache, ids));
       ATTEND_ASSIGN_OR_RETURN(last, Generate(transformer, cache, logits,
                                              {.max_tokens = request.answer_tokens, .stop_ids = tokenizer.stop_ids()}));

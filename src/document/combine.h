@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "document/piece_reader.h"
+#include "tensor/kv_format.h"
 
 namespace attend {
 
@@ -14,7 +15,7 @@ struct CombineRequest {
   std::vector<std::string> answers;  // of the pieces, in order; at least one
   int64_t context_tokens = 0;
   int64_t answer_tokens = 0;
-  DType kv_dtype = DType::kBf16;
+  KvFormat kv_format = {};
 };
 
 // Errors: context_exceeded when not even two answers fit one prompt; those of Transformer::Forward.

@@ -34,7 +34,7 @@ class LikelihoodPass {
 
   Result<std::vector<std::vector<double>>> Run(std::span<const std::span<const uint32_t>> texts) {
     ATTEND_ASSIGN_OR_RETURN(KvCache before,
-                            KvCache::Make(CacheDescriptors(model_.transformer->header(), model_.kv_dtype)));
+                            KvCache::Make(CacheDescriptors(model_.transformer->header(), model_.kv_format)));
     ATTEND_RETURN_IF_ERROR(Prefill(*model_.transformer, before, before_));
     ATTEND_ASSIGN_OR_RETURN(const std::vector<double> alone, MeanLogLikelihoods(before, {}));
     std::vector<std::vector<double>> gains(questions_.size());

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/forward.h"
+#include "tensor/kv_format.h"
 #include "text/tokenizer.h"
 
 namespace attend {
@@ -21,7 +22,7 @@ namespace attend {
 struct EvidenceModel {
   Transformer* transformer = nullptr;
   const Tokenizer* tokenizer = nullptr;
-  DType kv_dtype = DType::kBf16;
+  KvFormat kv_format = {};
 };
 
 // Tokens done of all there are; says whether to go on.

@@ -17,8 +17,8 @@ ForwardHooks Both(ForwardHooks a, ForwardHooks b) {
 }  // namespace
 
 Result<PieceReader> PieceReader::Make(Transformer& transformer, ThreadPool& pool, const DocumentPrompt& prompt,
-                                      DType kv_dtype) {
-  ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(transformer.header(), kv_dtype)));
+                                      KvFormat kv_format) {
+  ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(transformer.header(), kv_format)));
   return PieceReader(transformer, pool, prompt, std::move(cache));
 }
 
@@ -42,6 +42,8 @@ Result<AskedQuestion> PieceReader::Ask(std::string_view question, std::span<cons
   AskedQuestion asked{cache_.Fork(), {}, {}, {}};
   const ForwardHooks hooks = selected_heads.empty() ? all.hooks() : Both(all.hooks(), selected.hooks());
   ATTEND_ASSIGN_OR_RETURN(asked.logits, Prefill(*transformer_, asked.cache, prompt_->After(question), {}, hooks));
+  ATTEND_RETURN_IF_ERROR(all.status());
+  ATTEND_RETURN_IF_ERROR(selected.status());
   asked.mass = OfDocument(all.mass());
   if (!selected_heads.empty()) {
     asked.selected_mass = OfDocument(selected.mass());
@@ -54,6 +56,7 @@ Result<std::vector<double>> PieceReader::MassOf(const AskedQuestion& asked, std:
   AttendedMass all(*transformer_, *pool_);
   KvCache cache = asked.cache.Fork();
   ATTEND_RETURN_IF_ERROR(Prefill(*transformer_, cache, tokens, {}, all.hooks()));
+  ATTEND_RETURN_IF_ERROR(all.status());
   return OfDocument(all.mass());
 }
 
@@ -64,6 +67,7 @@ Result<PieceReader::Written> PieceReader::Write(const AskedQuestion& asked, cons
   Written written;
   ATTEND_ASSIGN_OR_RETURN(written.generation,
                           Generate(*transformer_, cache, asked.logits, options, on_token, all.hooks()));
+  ATTEND_RETURN_IF_ERROR(all.status());
   // An answer of no token looked at nothing; one of one token was chosen by the question's last.
   written.mass = all.mass().empty() ? asked.mass : OfDocument(all.mass());
   return written;

@@ -14,6 +14,7 @@
 #include "inspect/attended_mass.h"
 #include "model/forward.h"
 #include "model/generate.h"
+#include "tensor/kv_format.h"
 
 namespace attend {
 
@@ -33,7 +34,7 @@ class PieceReader {
  public:
   // All arguments must outlive the reader. Errors: those of KvCache::Make.
   static Result<PieceReader> Make(Transformer& transformer, ThreadPool& pool, const DocumentPrompt& prompt,
-                                  DType kv_dtype);
+                                  KvFormat kv_format);
 
   // Reads the prompt's opening and the tokens of a piece into an empty cache. Returns the document tokens that were
   // read: fewer than given only when `progress` stopped it. Errors: those of Transformer::Forward.

@@ -31,7 +31,7 @@ class DocumentReading {
 
   Result<Reading> Run() {
     ATTEND_RETURN_IF_ERROR(CheckQuestions());
-    ATTEND_ASSIGN_OR_RETURN(PieceReader reader, PieceReader::Make(transformer_, pool_, prompt_, r_.kv_dtype));
+    ATTEND_ASSIGN_OR_RETURN(PieceReader reader, PieceReader::Make(transformer_, pool_, prompt_, r_.kv_format));
     for (const std::string& question : r_.questions) {
       out_.answers.emplace_back().question = question;
       mass_.emplace_back(static_cast<size_t>(d_.num_tokens()), 0.0);
@@ -148,7 +148,7 @@ class DocumentReading {
         continue;
       }
       const auto begin = Clock::now();
-      CombineRequest request{answer.question, {}, r_.context_tokens, r_.answer_tokens, r_.kv_dtype};
+      CombineRequest request{answer.question, {}, r_.context_tokens, r_.answer_tokens, r_.kv_format};
       for (const PieceAnswer& part : answer.piece_answers) request.answers.push_back(part.text);
       ATTEND_ASSIGN_OR_RETURN(const Generation combined, CombineAnswers(request, transformer_, tokenizer_, prompt_));
       answer.text = tokenizer_.Decode(combined.ids, true);
@@ -165,7 +165,7 @@ class DocumentReading {
     const auto begin = Clock::now();
     ATTEND_ASSIGN_OR_RETURN(
         std::vector<QuoteAnswer> quotes,
-        FindQuotes(evidence, questions_, {&transformer_, &tokenizer_, r_.kv_dtype}, [&](int64_t done, int64_t total) {
+        FindQuotes(evidence, questions_, {&transformer_, &tokenizer_, r_.kv_format}, [&](int64_t done, int64_t total) {
           if (hooks_.on_evidence) hooks_.on_evidence(done, total);
           return true;
         }));

@@ -19,6 +19,7 @@
 #include "document/passages.h"
 #include "document/piece_reader.h"
 #include "document/quote.h"
+#include "tensor/kv_format.h"
 #include "text/lines.h"
 
 namespace attend {
@@ -44,7 +45,7 @@ struct ReadingRequest {
   std::vector<TokenRange> pieces;
   int64_t answer_tokens = 128;
   int64_t context_tokens = 0;  // what opening, piece, question and answer must fit
-  DType kv_dtype = DType::kBf16;
+  KvFormat kv_format = {};
   size_t num_passages = 5;  // passages listed an answer
 };
 

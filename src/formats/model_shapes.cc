@@ -2,19 +2,19 @@
 
 namespace attend {
 
-std::vector<CacheDescriptor> CacheDescriptors(const ModelHeader& h, DType kv_dtype) {
+std::vector<CacheDescriptor> CacheDescriptors(const ModelHeader& h, KvFormat kv_format) {
   return std::vector<CacheDescriptor>(h.num_layers, {.kind = CacheKind::kFull,
                                                      .num_kv_heads = h.num_kv_heads,
                                                      .k_head_dim = h.head_dim,
                                                      .v_head_dim = h.v_head_dim,
-                                                     .k_dtype = kv_dtype,
-                                                     .v_dtype = kv_dtype,
+                                                     .format = kv_format,
+                                                     .v_in_k = false,
                                                      .window_tokens = 0});
 }
 
-uint64_t KvBytesPerToken(const ModelHeader& header, DType kv_dtype) {
+uint64_t KvBytesPerToken(const ModelHeader& header, KvFormat kv_format) {
   uint64_t bytes = 0;
-  for (const CacheDescriptor& layer : CacheDescriptors(header, kv_dtype)) bytes += layer.ExactBytesPerToken();
+  for (const CacheDescriptor& layer : CacheDescriptors(header, kv_format)) bytes += layer.ExactBytesPerToken();
   return bytes;
 }
 

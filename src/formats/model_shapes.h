@@ -13,10 +13,10 @@
 namespace attend {
 
 // The cache that a model needs, one descriptor a layer, with K and V in one format.
-std::vector<CacheDescriptor> CacheDescriptors(const ModelHeader& header, DType kv_dtype);
+std::vector<CacheDescriptor> CacheDescriptors(const ModelHeader& header, KvFormat kv_format);
 
 // Bytes of K and V that one cached token holds in all layers, without padding.
-uint64_t KvBytesPerToken(const ModelHeader& header, DType kv_dtype);
+uint64_t KvBytesPerToken(const ModelHeader& header, KvFormat kv_format);
 
 ActivationShape ActivationShapeOf(const ModelHeader& header);
 

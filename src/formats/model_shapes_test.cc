@@ -9,10 +9,10 @@ namespace attend {
 namespace {
 
 TEST(ModelShapes, KvBytesPerTokenAsPublished) {
-  EXPECT_EQ(KvBytesPerToken(LawFirm13b(), DType::kF16), 163'840u);
-  EXPECT_EQ(KvBytesPerToken(Llama8b(), DType::kF16), 131'072u);
-  EXPECT_EQ(KvBytesPerToken(SmolLm2(), DType::kBf16), 23'040u);
-  EXPECT_EQ(KvBytesPerToken(SmolLm2(), DType::kF32), 46'080u);
+  EXPECT_EQ(KvBytesPerToken(LawFirm13b(), KvFormat::Both(DType::kF16)), 163'840u);
+  EXPECT_EQ(KvBytesPerToken(Llama8b(), KvFormat::Both(DType::kF16)), 131'072u);
+  EXPECT_EQ(KvBytesPerToken(SmolLm2(), KvFormat::Both(DType::kBf16)), 23'040u);
+  EXPECT_EQ(KvBytesPerToken(SmolLm2(), KvFormat::Both(DType::kF32)), 46'080u);
 }
 
 TEST(ModelShapes, FlopsOfASmallModel) {

@@ -1,10 +1,16 @@
 #include "inspect/attended_mass.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
+#include "attention/weights.h"
+
 namespace attend {
+namespace {
+
+constexpr int64_t kTokensAtOnce = 16;
+
+}  // namespace
 
 AttendedMass::AttendedMass(const Transformer& transformer, ThreadPool& pool, std::span<const HeadAddress> heads)
     : transformer_(&transformer), pool_(&pool), heads_of_layer_(transformer.header().num_layers) {
@@ -22,7 +28,6 @@ ForwardHooks AttendedMass::hooks() {
 }
 
 void AttendedMass::Observe(const LayerTrace& trace) {
-  const ModelHeader& h = transformer_->header();
   const std::vector<int64_t>& heads = heads_of_layer_[trace.layer];
   const int64_t num_keys = trace.first_position + trace.num_tokens;
   if (trace.layer == 0) {
@@ -30,21 +35,25 @@ void AttendedMass::Observe(const LayerTrace& trace) {
     mass_.resize(static_cast<size_t>(std::max<int64_t>(num_keys, static_cast<int64_t>(mass_.size()))), 0.0);
   }
   if (heads.empty()) return;
-  const float scale = 1.0f / std::sqrt(static_cast<float>(h.head_dim));
-  // One row of weights a head, each token in turn; summed in a fixed order.
-  std::vector<float> rows(heads.size() * static_cast<size_t>(num_keys));
-  for (int64_t token = 0; token < trace.num_tokens; ++token) {
-    const int64_t visible = trace.first_position + token + 1;
+  // The rows of a few tokens at a time, each head by itself; summed in a fixed order.
+  const AttentionQueries queries = {trace.q, trace.q_stride};
+  std::vector<float> rows(heads.size() * static_cast<size_t>(kTokensAtOnce * num_keys));
+  for (int64_t first = 0; first < trace.num_tokens; first += kTokensAtOnce) {
+    const int64_t count = std::min(kTokensAtOnce, trace.num_tokens - first);
+    std::vector<Result<void>> made(heads.size());
     pool_->ParallelFor(static_cast<int64_t>(heads.size()), [&](int64_t i, int) {
-      const int64_t head = heads[i];
-      AttentionRowWeights(trace.cache, head / (h.num_q_heads / h.num_kv_heads),
-                          trace.q + token * trace.q_stride + head * h.head_dim, h.head_dim, scale,
-                          trace.lse[token * h.num_q_heads + head], transformer_->compute(), {0, visible},
-                          transformer_->kernels(), rows.data() + i * num_keys);
+      const WeightsRectangle rectangle = {0, heads[i], {first, first + count}, {0, num_keys}};
+      made[i] = AttentionWeights(*trace.schedule, queries, {&trace.cache, 1}, trace.lse, rectangle,
+                                 transformer_->kernels(), rows.data() + i * kTokensAtOnce * num_keys);
     });
+    for (Result<void>& result : made) {
+      if (!result && status_) status_ = std::move(result);
+    }
     for (size_t i = 0; i < heads.size(); ++i) {
-      for (int64_t key = kNumSinkTokens; key < visible; ++key)
-        mass_[key] += rows[i * static_cast<size_t>(num_keys) + key];
+      for (int64_t row = 0; row < count; ++row) {
+        const float* weights = rows.data() + (static_cast<int64_t>(i) * kTokensAtOnce + row) * num_keys;
+        for (int64_t key = kNumSinkTokens; key < num_keys; ++key) mass_[key] += weights[key];
+      }
     }
   }
 }

@@ -30,6 +30,8 @@ class AttendedMass {
   // Mass of each key [num_keys seen], summed over tokens, layers and heads; the first kNumSinkTokens are 0.
   std::span<const double> mass() const { return mass_; }
   int64_t num_tokens() const { return num_tokens_; }
+  // The first error of a pass: then mass() is not all there is. Errors: out_of_memory.
+  const Result<void>& status() const { return status_; }
 
  private:
   void Observe(const LayerTrace& trace);
@@ -39,6 +41,7 @@ class AttendedMass {
   std::vector<std::vector<int64_t>> heads_of_layer_;
   std::vector<double> mass_;
   int64_t num_tokens_ = 0;
+  Result<void> status_;
 };
 
 }  // namespace attend

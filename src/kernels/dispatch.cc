@@ -11,6 +11,8 @@ const KernelTable& KernelsFor(Isa isa) {
       return kAvx2Kernels;
     case Isa::kAvx512:
       return kAvx512Kernels;
+    case Isa::kAvx512Vnni:
+      return kAvx512VnniKernels;
     case Isa::kAvx512Bf16:
       return kAvx512Bf16Kernels;
   }

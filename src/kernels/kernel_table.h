@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "kernels/attend_args.h"
 #include "kernels/panel.h"
 
 namespace attend {
@@ -30,57 +31,13 @@ inline constexpr int64_t kMatmulInputsPerStep = 128;
 inline constexpr int64_t kMatmulScratchFloats =
     (kMatmulInputsPerStep + 2 * kMatmulInputsPerStep / kBlockInputs) * kPanelColumns;
 
-enum class KvFormat { kF32, kBf16 };
-
-// Keys and values of one kv head of one layer in kernel order: tile t is at blocks[t] + k_offset / v_offset.
-struct KvTiles {
-  KvFormat format;
-  const uint8_t* const* blocks;  // one pointer a tile of 64 tokens
-  int64_t k_offset;              // bytes: kBf16 [k_dim/2][64][2], kF32 [k_dim][64]
-  int64_t v_offset;              // bytes: kBf16 [32][v_width][2], kF32 [64][v_width]
-  int64_t k_dim;                 // multiple of 16 (padded with zeros)
-  int64_t v_width;               // multiple of 16 (padded with zeros)
-};
-
-// One work unit: query rows that share a kv head against keys [key_begin, key_end).
-//   out[r] = sum_j p[r, j] v[j],  p = softmax over visible j of scale * q[r] . k[j],  lse[r] = ln sum_j exp(...)
-// Row r sees keys [row_begin[r], row_end[r]), both rising with r. A row that sees nothing: out 0, lse -inf.
-struct AttendArgs {
-  KvTiles kv;
-  int64_t key_begin;
-  int64_t key_end;
-  int64_t rows;
-  const float* q;  // [rows, k_dim], rounded already in class bf16
-  const int64_t* row_begin;
-  const int64_t* row_end;
-  float scale;         // positive
-  bool round_weights;  // class bf16: weights are rounded to bf16 before they meet V
-  float* out;          // [rows, v_width]
-  float* lse;          // [rows]
-  float* scratch;      // AttendScratchFloats(rows, k_dim, v_width)
-};
-inline constexpr int64_t AttendScratchFloats(int64_t rows, int64_t k_dim, int64_t v_width) {
-  return rows * (kPanelColumns + k_dim / 2 + 17) + kPanelColumns * (k_dim + v_width) + 64;
-}
-
-// weights[j] = exp(scale * q . k[j] - lse) for keys [key_begin, key_end): one exact row of the attention matrix.
-struct AttentionRowArgs {
-  KvTiles kv;
-  int64_t key_begin;
-  int64_t key_end;
-  const float* q;  // [k_dim]
-  float scale;
-  float lse;
-  float* weights;  // [key_end - key_begin]
-};
-
 struct KernelTable {
   const char* name;
   bool has_bf16_dot;  // matmul reads a_bf16
 
   void (*matmul)(const MatmulArgs& args);
   void (*attend)(const AttendArgs& args);
-  void (*attention_row)(const AttentionRowArgs& args);
+  void (*attention_weights)(const AttentionWeightsArgs& args);
 
   // out[i] = x[i] / sqrt(mean(x^2) + epsilon) * weight[i]
   void (*rms_norm)(const float* x, const float* weight, float epsilon, int64_t n, float* out);
@@ -105,6 +62,7 @@ struct KernelTable {
 extern const KernelTable kScalarKernels;
 extern const KernelTable kAvx2Kernels;
 extern const KernelTable kAvx512Kernels;
+extern const KernelTable kAvx512VnniKernels;
 extern const KernelTable kAvx512Bf16Kernels;
 
 }  // namespace attend

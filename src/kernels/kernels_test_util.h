@@ -20,7 +20,8 @@ namespace attend {
 extern const KernelTable kEmulatedBf16Kernels;  // isa/emulated_bf16_test.cc
 #endif
 
-inline constexpr const char* kAllTableNames[] = {"scalar", "avx2", "avx512", "avx512_bf16", "avx512_bf16_emulated"};
+inline constexpr const char* kAllTableNames[] = {"scalar",      "avx2",        "avx512",
+                                                 "avx512_vnni", "avx512_bf16", "avx512_bf16_emulated"};
 
 // The table of that name, or nullptr when this processor cannot run it.
 inline const KernelTable* FindTable(const std::string& name) {

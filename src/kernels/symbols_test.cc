@@ -73,7 +73,7 @@ void ExpectOnlyTables(const std::string& archive, const std::set<std::string>& i
 TEST(SymbolsTest, IsaObjectsDefineTheirTableAndNothingElse) {
 #if defined(__x86_64__)
   ExpectOnlyTables(ATTEND_BINARY_DIR "/libattend_kernels.a",
-                   {"scalar.cc.o", "avx2.cc.o", "avx512.cc.o", "avx512_bf16.cc.o"});
+                   {"scalar.cc.o", "avx2.cc.o", "avx512.cc.o", "avx512_vnni.cc.o", "avx512_bf16.cc.o"});
 #else
   ExpectOnlyTables(ATTEND_BINARY_DIR "/libattend_kernels.a", {"scalar.cc.o"});
 #endif

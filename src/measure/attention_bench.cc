@@ -20,8 +20,8 @@ Result<AttentionBench> AttentionBench::Make(const AttentionCase& c, const Kernel
                                  .num_kv_heads = static_cast<uint32_t>(c.num_kv_heads),
                                  .k_head_dim = static_cast<uint32_t>(c.head_dim),
                                  .v_head_dim = static_cast<uint32_t>(c.head_dim),
-                                 .k_dtype = c.kv_dtype,
-                                 .v_dtype = c.kv_dtype,
+                                 .format = c.kv_format,
+                                 .v_in_k = false,
                                  .window_tokens = 0};
   const uint64_t layer_bytes = std::max<uint64_t>(1, layer.AllocatedBytes(static_cast<uint64_t>(c.tokens)));
   const size_t num_layers = static_cast<size_t>((kCacheBytes + layer_bytes - 1) / layer_bytes);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cache/kv_cache.h"
 #include "tensor/compute.h"
+#include "tensor/kv_format.h"
 
 namespace attend {
 
@@ -16,7 +17,7 @@ struct AttentionCase {
   int64_t num_kv_heads = 8;
   int64_t head_dim = 128;
   int64_t tokens = 4096;
-  DType kv_dtype = DType::kBf16;
+  KvFormat kv_format = {};
   Compute compute = Compute::kBf16;
 };
 

@@ -15,7 +15,7 @@ TEST(AttentionBenchTest, BothKindsRunInBothFormats) {
                                        .num_kv_heads = 2,
                                        .head_dim = 24,
                                        .tokens = 5000,
-                                       .kv_dtype = dtype,
+                                       .kv_format = dtype,
                                        .compute = Compute::kBf16},
                                       KernelsFor(DetectMachine().isa), pool);
     ASSERT_TRUE(bench) << Describe(bench.error());

@@ -81,7 +81,7 @@ class ChunkMatmul {
 
  private:
   ChunkMatmul(const KernelTable& kernels, ThreadPool& pool, Compute compute)
-      : kernels_(&kernels), pool_(&pool), bf16_(kernels.has_bf16_dot && compute == Compute::kBf16) {}
+      : kernels_(&kernels), pool_(&pool), bf16_(kernels.has_bf16_dot && RoundsToBf16(compute)) {}
 
   const KernelTable* kernels_;
   ThreadPool* pool_;
@@ -93,11 +93,14 @@ class ChunkMatmul {
 
 class Calibrator {
  public:
-  Calibrator(const KernelTable& kernels, ThreadPool& pool, Compute compute, const SyntheticModel& model,
-             uint32_t real_layers)
-      : kernels_(kernels), pool_(pool), compute_(compute), model_(model), real_layers_(real_layers) {
-    kv_dtype_ = compute == Compute::kF32 ? DType::kF32 : DType::kBf16;
-  }
+  Calibrator(const KernelTable& kernels, ThreadPool& pool, Compute compute, const KvFormat& kv_format,
+             const SyntheticModel& model, uint32_t real_layers)
+      : kernels_(kernels),
+        pool_(pool),
+        compute_(compute),
+        kv_format_(kv_format),
+        model_(model),
+        real_layers_(real_layers) {}
 
   // Two chunks of a few layers, one with nothing before it and one deep: their difference is attention alone, and what
   // the matmuls do not take of the rest is elementwise work.
@@ -123,7 +126,7 @@ class Calibrator {
   // One token through all layers, with nothing cached and with a cache far larger than the processor's.
   Result<void> Decode(Calibration& c) const {
     ATTEND_ASSIGN_OR_RETURN(Transformer transformer, MakeTransformer(model_.header));
-    const double token_bytes = static_cast<double>(KvBytesPerToken(model_.header, kv_dtype_));
+    const double token_bytes = static_cast<double>(KvBytesPerToken(model_.header, kv_format_));
     const int64_t depth = std::clamp(static_cast<int64_t>(static_cast<double>(kCalibrationCacheBytes) / token_bytes),
                                      int64_t{512}, int64_t{1} << 16);
     ATTEND_ASSIGN_OR_RETURN(const double shallow_s, ForwardSeconds(transformer, 1, 0, kDecodeRounds));
@@ -139,7 +142,7 @@ class Calibrator {
   }
 
   Result<double> ForwardSeconds(Transformer& transformer, int64_t tokens, int64_t depth, int rounds) const {
-    ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(transformer.header(), kv_dtype_)));
+    ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(transformer.header(), kv_format_)));
     ATTEND_RETURN_IF_ERROR(FillCache(cache, depth, pool_));
     std::vector<uint32_t> ids;
     for (int64_t i = 0; i < tokens; ++i) ids.push_back(static_cast<uint32_t>(i) % transformer.header().vocab_size);
@@ -171,22 +174,22 @@ class Calibrator {
   const KernelTable& kernels_;
   ThreadPool& pool_;
   Compute compute_;
+  KvFormat kv_format_;
   const SyntheticModel& model_;
   uint32_t real_layers_;
-  DType kv_dtype_;
 };
 
 }  // namespace
 
 Result<Calibration> Calibrate(const Machine& machine, const KernelTable& kernels, ThreadPool& pool, Compute compute,
-                              const ModelHeader& header) {
+                              const KvFormat& kv_format, const ModelHeader& header) {
   ATTEND_ASSIGN_OR_RETURN(const SyntheticModel model, MakeSyntheticModel(header, kCalibrationWeightBytes, pool));
   Calibration calibration;
   calibration.cpu_name = machine.cpu_name;
   calibration.isa = kernels.name;
   calibration.threads = pool.num_threads();
   calibration.compute = compute;
-  const Calibrator calibrator(kernels, pool, compute, model, header.num_layers);
+  const Calibrator calibrator(kernels, pool, compute, kv_format, model, header.num_layers);
   ATTEND_RETURN_IF_ERROR(calibrator.Prefill(calibration));
   ATTEND_RETURN_IF_ERROR(calibrator.Decode(calibration));
   return calibration;

@@ -8,6 +8,7 @@
 #include "formats/model_header.h"
 #include "kernels/kernel_table.h"
 #include "tensor/calibration.h"
+#include "tensor/kv_format.h"
 
 namespace attend {
 
@@ -19,6 +20,6 @@ inline constexpr uint64_t kCalibrationBytes = kCalibrationWeightBytes + kCalibra
 
 // Errors: out_of_memory.
 Result<Calibration> Calibrate(const Machine& machine, const KernelTable& kernels, ThreadPool& pool, Compute compute,
-                              const ModelHeader& header);
+                              const KvFormat& kv_format, const ModelHeader& header);
 
 }  // namespace attend

@@ -11,7 +11,7 @@ namespace {
 using CalibrateTest = TinyModelTest;
 
 TEST_F(CalibrateTest, EveryRateIsPositiveAndSaysWhatItIsOf) {
-  const auto c = Calibrate(machine_, kernels(), pool_, Compute::kBf16, header());
+  const auto c = Calibrate(machine_, kernels(), pool_, Compute::kBf16, KvFormat{}, header());
   ASSERT_TRUE(c) << Describe(c.error());
   EXPECT_EQ(c->cpu_name, machine_.cpu_name);
   EXPECT_EQ(c->isa, kernels().name);

@@ -74,10 +74,10 @@ std::string NameOf(const ModelTest& test) {
 }
 
 Result<ModelBench> ModelBench::Make(const ModelHeader& header, const ModelWeights& weights, const KernelTable& kernels,
-                                    ThreadPool& pool, Compute compute, DType kv_dtype) {
+                                    ThreadPool& pool, Compute compute, KvFormat kv_format) {
   ATTEND_ASSIGN_OR_RETURN(Transformer transformer, Transformer::Make(header, weights, kernels, pool, compute));
-  ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(header, kv_dtype)));
-  return ModelBench(weights, std::move(transformer), std::move(cache), kv_dtype);
+  ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(header, kv_format)));
+  return ModelBench(weights, std::move(transformer), std::move(cache), kv_format);
 }
 
 Result<double> ModelBench::Run(const ModelTest& test) {
@@ -118,7 +118,7 @@ double ModelBench::BoundSeconds(const ModelTest& test, const Peaks& peaks) const
   if (test.kind == ModelTestKind::kPrompt) {
     return PromptFlops(header, test.tokens, test.depth) / peaks.FlopsPerSecond(transformer_.compute());
   }
-  return GenerationBytes(header, *weights_, kv_dtype_, test.tokens, test.depth) / peaks.read_bytes_per_s;
+  return GenerationBytes(header, *weights_, kv_format_, test.tokens, test.depth) / peaks.read_bytes_per_s;
 }
 
 }  // namespace attend

@@ -11,6 +11,7 @@
 #include "cache/kv_cache.h"
 #include "measure/peaks.h"
 #include "model/forward.h"
+#include "tensor/kv_format.h"
 
 namespace attend {
 
@@ -35,7 +36,7 @@ class ModelBench {
  public:
   // `header` and `weights` must outlive the bench. Errors: out_of_memory; bad_argument for a cache format.
   static Result<ModelBench> Make(const ModelHeader& header, const ModelWeights& weights, const KernelTable& kernels,
-                                 ThreadPool& pool, Compute compute, DType kv_dtype);
+                                 ThreadPool& pool, Compute compute, KvFormat kv_format);
 
   // Seconds of one run. What the depth needs is read once, before the clock starts, and kept for later runs.
   Result<double> Run(const ModelTest& test);
@@ -44,8 +45,8 @@ class ModelBench {
   double BoundSeconds(const ModelTest& test, const Peaks& peaks) const;
 
  private:
-  ModelBench(const ModelWeights& weights, Transformer transformer, KvCache prefix, DType kv_dtype)
-      : weights_(&weights), transformer_(std::move(transformer)), prefix_(std::move(prefix)), kv_dtype_(kv_dtype) {}
+  ModelBench(const ModelWeights& weights, Transformer transformer, KvCache prefix, KvFormat kv_format)
+      : weights_(&weights), transformer_(std::move(transformer)), prefix_(std::move(prefix)), kv_format_(kv_format) {}
 
   Result<void> Read(KvCache& cache, int64_t tokens);
   Result<void> Generate(KvCache& cache, int64_t tokens);
@@ -53,7 +54,7 @@ class ModelBench {
   const ModelWeights* weights_;
   Transformer transformer_;
   KvCache prefix_;  // the deepest that a test asked for; runs work on forks of it
-  DType kv_dtype_;
+  KvFormat kv_format_;
 };
 
 }  // namespace attend

@@ -42,7 +42,7 @@ TEST(ModelTestNameTest, SeveralTestsAreSeparatedByCommas) {
 }
 
 TEST_F(ModelBenchTest, EveryKindOfTestRunsAtAnyDepthInAnyOrder) {
-  auto bench = ModelBench::Make(header(), model_.weights, kernels(), pool_, Compute::kBf16, DType::kBf16);
+  auto bench = ModelBench::Make(header(), model_.weights, kernels(), pool_, Compute::kBf16, KvFormat{});
   ASSERT_TRUE(bench) << Describe(bench.error());
   for (const char* name : {"pp600", "tg3 @ d70", "tg2", "pp5 @ d600", "tg3 @ d70", "pp1"}) {
     const auto seconds = bench->Run(*ParseModelTest(name));
@@ -52,7 +52,7 @@ TEST_F(ModelBenchTest, EveryKindOfTestRunsAtAnyDepthInAnyOrder) {
 }
 
 TEST_F(ModelBenchTest, TheBoundIsWorkOverPeak) {
-  auto bench = ModelBench::Make(header(), model_.weights, kernels(), pool_, Compute::kF32, DType::kF32);
+  auto bench = ModelBench::Make(header(), model_.weights, kernels(), pool_, Compute::kF32, KvFormat::Both(DType::kF32));
   ASSERT_TRUE(bench);
   Peaks peaks;
   peaks.fma_flops_per_s = 1e9;

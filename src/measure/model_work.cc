@@ -13,11 +13,11 @@ double WeightBytesRead(const ModelWeights& weights) {
   return static_cast<double>(weights.size_bytes() - unread);
 }
 
-double GenerationBytes(const ModelHeader& h, const ModelWeights& weights, DType kv_dtype, int64_t tokens,
+double GenerationBytes(const ModelHeader& h, const ModelWeights& weights, KvFormat kv_format, int64_t tokens,
                        int64_t depth) {
   // Token i reads depth + i + 1 cached tokens.
   return static_cast<double>(tokens) * WeightBytesRead(weights) +
-         CausalPairs(depth, tokens) * static_cast<double>(KvBytesPerToken(h, kv_dtype));
+         CausalPairs(depth, tokens) * static_cast<double>(KvBytesPerToken(h, kv_format));
 }
 
 }  // namespace attend

@@ -6,7 +6,7 @@
 
 #include "formats/model_header.h"
 #include "model/weights.h"
-#include "tensor/dtype.h"
+#include "tensor/kv_format.h"
 
 namespace attend {
 
@@ -17,7 +17,7 @@ double PromptFlops(const ModelHeader& header, int64_t tokens, int64_t depth);
 double WeightBytesRead(const ModelWeights& weights);
 
 // Bytes that generating `tokens` tokens from `depth` on reads: weights once a token, and the cache as it is then.
-double GenerationBytes(const ModelHeader& header, const ModelWeights& weights, DType kv_dtype, int64_t tokens,
+double GenerationBytes(const ModelHeader& header, const ModelWeights& weights, KvFormat kv_format, int64_t tokens,
                        int64_t depth);
 
 }  // namespace attend

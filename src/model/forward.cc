@@ -56,7 +56,7 @@ Result<void> Transformer::Allocate() {
   ATTEND_RETURN_IF_ERROR(make(logits_, h.vocab_size, kLogitRows));
   ATTEND_ASSIGN_OR_RETURN(lse_,
                           AlignedBuffer<float>::Make(static_cast<size_t>(max_tokens_ * h.num_q_heads), "activations"));
-  if (kernels_->has_bf16_dot && compute_ == Compute::kBf16) {
+  if (kernels_->has_bf16_dot && RoundsToBf16(compute_)) {
     const int64_t cells = std::max(max_tokens_, kLogitRows) * WidestInput(ActivationShapeOf(h));
     ATTEND_ASSIGN_OR_RETURN(bf16_, AlignedBuffer<uint16_t>::Make(static_cast<size_t>(cells), "activations"));
   }
@@ -141,8 +141,11 @@ Result<void> Transformer::AttentionBlock(int64_t layer, int64_t count, KvCache& 
            {{&w.query, q_.row(0), q_.stride}, {&w.key, k_.row(0), k_.stride}, {&w.value, v_.row(0), v_.stride}});
   Rotate(q_, h.num_q_heads, count);
   Rotate(k_, h.num_kv_heads, count);
-  pool_->ParallelFor(Blocks(count, kElementRows), [&](int64_t block, int) {
-    const int64_t begin = block * kElementRows, rows = std::min(kElementRows, count - begin);
+  // Blocks begin at whole octets of the cache: those of a 4-bit one share bytes.
+  const int64_t lead = first_position % kElementRows;
+  pool_->ParallelFor(Blocks(count + lead, kElementRows), [&](int64_t block, int) {
+    const int64_t begin = std::max<int64_t>(0, block * kElementRows - lead);
+    const int64_t rows = std::min((block + 1) * kElementRows - lead, count) - begin;
     cache.Write(layer, first_position + begin, rows, k_.row(begin), k_.stride, v_.row(begin), v_.stride);
   });
 
@@ -169,7 +172,8 @@ Result<void> Transformer::AttentionBlock(int64_t layer, int64_t count, KvCache& 
                     .q = q_.row(0),
                     .q_stride = q_.stride,
                     .lse = lse_.data(),
-                    .cache = view});
+                    .cache = view,
+                    .schedule = &schedule});
   }
   EnterMatmul(z_.row(0), z_.stride, z_.stride, count);
   Multiply(z_.row(0), z_.stride, count, true, {{&w.output, x_.row(0), x_.stride}});
@@ -221,7 +225,7 @@ void Transformer::Rotate(Rows& x, int64_t num_heads, int64_t count) {
 
 // Class bf16: activations are rounded where they enter a matmul, and copied as bf16 for kernels that multiply bf16.
 void Transformer::EnterMatmul(float* rows, int64_t stride, int64_t width, int64_t count) {
-  if (compute_ != Compute::kBf16) return;
+  if (!RoundsToBf16(compute_)) return;
   pool_->ParallelFor(Blocks(count, kElementRows), [&](int64_t block, int) {
     for (int64_t i = block * kElementRows; i < std::min(count, (block + 1) * kElementRows); ++i) {
       kernels_->round_to_bf16(rows + i * stride, width);

@@ -30,6 +30,7 @@ struct LayerTrace {
   int64_t q_stride;
   const float* lse;  // [num_tokens, Hq]
   KvView cache;
+  const AttentionSchedule* schedule;  // of this layer's attention
 };
 
 struct ForwardHooks {

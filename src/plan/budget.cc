@@ -32,7 +32,7 @@ bool IsUsable(const Calibration& c) {
 // Adds `count` pieces of `piece_tokens` each.
 void AddPieces(const PlanRequest& r, double count, int64_t piece_tokens, Work& work) {
   const int64_t prompt_tokens = piece_tokens + r.question_tokens;
-  const double kv_bytes = static_cast<double>(KvBytesPerToken(r.footprint.header, r.kv_dtype));
+  const double kv_bytes = static_cast<double>(KvBytesPerToken(r.footprint.header, r.kv_format));
   const ModelHeader& header = r.footprint.header;
   work.linear_flops += count * PromptLinearFlops(header, prompt_tokens);
   work.attention_flops += count * AttentionFlops(header, prompt_tokens, 0);
@@ -77,7 +77,7 @@ uint64_t ReserveBytes(const PlanRequest& r) {
 PlanMemory MemoryOf(const PlanRequest& r, int64_t pass_tokens) {
   const ModelHeader& header = r.footprint.header;
   PlanMemory m{.weights_bytes = r.footprint.weights_bytes,
-               .kv_bytes = KvAllocatedBytes(header, r.kv_dtype, pass_tokens),
+               .kv_bytes = KvAllocatedBytes(header, r.kv_format, pass_tokens),
                .workspace_bytes = WorkspaceBytes(header, r.chunk_tokens, r.bf16_copy, r.threads),
                .process_bytes = ProcessBytes(header),
                .limit_bytes = r.memory_limit_bytes,
@@ -90,7 +90,7 @@ PlanMemory MemoryOf(const PlanRequest& r, int64_t pass_tokens) {
 int64_t LargestPassTokens(const PlanRequest& r) {
   const PlanMemory empty = MemoryOf(r, 0);
   if (empty.total_bytes > empty.usable_bytes) return 0;
-  const uint64_t tile_bytes = KvAllocatedBytes(r.footprint.header, r.kv_dtype, kTileTokens);
+  const uint64_t tile_bytes = KvAllocatedBytes(r.footprint.header, r.kv_format, kTileTokens);
   const uint64_t most_tiles = 4 * static_cast<uint64_t>(kMaxPlanTokens) / kTileTokens;  // beyond any request
   const uint64_t tiles = tile_bytes == 0 ? most_tiles : (empty.usable_bytes - empty.total_bytes) / tile_bytes;
   return static_cast<int64_t>(std::min(tiles, most_tiles) * kTileTokens);
@@ -119,7 +119,7 @@ std::optional<PlanTimes> TimesOf(const PlanRequest& r, const Cut& cut) {
   const double decode_s =
       work.decode_tokens * weight_bytes / c.weight_bytes_per_s + work.decode_kv_bytes / c.kv_bytes_per_s;
   const double depth = static_cast<double>(DecodeDepth(r, cut));
-  const double kv_bytes = depth * static_cast<double>(KvBytesPerToken(r.footprint.header, r.kv_dtype));
+  const double kv_bytes = depth * static_cast<double>(KvBytesPerToken(r.footprint.header, r.kv_format));
   const double token_s = LinearFlopsPerToken(r.footprint.header) / c.linear_flops_per_s + c.element_s_per_token;
   const double evidence_s =
       work.evidence_tokens * token_s / kShortPassRate + work.evidence_passes * weight_bytes / c.weight_bytes_per_s;

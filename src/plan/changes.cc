@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
+#include "formats/model_shapes.h"
 #include "plan/number_text.h"
 
 namespace attend {
@@ -58,10 +60,16 @@ class ChangeFinder {
   }
 
   void TrySmallerCache() {
-    if (r_.kv_dtype != DType::kF32) return;
-    PlanRequest changed = r_;
-    changed.kv_dtype = DType::kBf16;
-    Try(changed, "--kv bf16", "keys and values are rounded to bf16, 8 significant bits");
+    const std::tuple<DType, const char*, const char*> smaller[] = {
+        {DType::kBf16, "--kv bf16", "keys and values are rounded to bf16, 8 significant bits"},
+        {DType::kQ8, "--kv q8", "keys and values are rounded to 8 bits, a scale for each token and head"},
+        {DType::kQ4, "--kv q4", "keys and values are rounded to 4 bits, a scale for each token and head"}};
+    const uint64_t bytes = KvBytesPerToken(r_.footprint.header, r_.kv_format);
+    for (const auto& [dtype, flag, loss] : smaller) {
+      PlanRequest changed = r_;
+      changed.kv_format = KvFormat::Both(dtype);
+      if (KvBytesPerToken(r_.footprint.header, changed.kv_format) < bytes) Try(changed, flag, loss);
+    }
   }
 
   void TryOtherPieces() {

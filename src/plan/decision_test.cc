@@ -25,7 +25,7 @@ PlanRequest AnyRequest(int64_t most_tokens) {
   if (*rc::gen::arbitrary<bool>()) r.footprint.header = Llama8b();
   r.question_tokens = *rc::gen::inRange<int64_t>(0, 3000);
   r.answer_tokens = *rc::gen::inRange<int64_t>(0, 3000);
-  r.kv_dtype = *rc::gen::element(DType::kF32, DType::kBf16);
+  r.kv_format = KvFormat::Both(*rc::gen::element(DType::kF32, DType::kBf16, DType::kQ8, DType::kQ4));
   r.threads = *rc::gen::inRange(1, 65);
   r.memory_limit_bytes = static_cast<uint64_t>(AnyTokens(1, int64_t{1} << 40));
   if (*rc::gen::arbitrary<bool>()) r.calibration = TwoSmallCores();

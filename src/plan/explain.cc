@@ -20,7 +20,7 @@ void ExplainMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& ou
                  "the file's tensor list", AsDouble(m.weights_bytes), "B"});
   out.push_back({"kv_bytes_per_token", "layers * kv_heads * (Dk + Dv) * bytes",
                  fmt::format("{} layers, {} kv heads, {} + {}, {}", h.num_layers, h.num_kv_heads, h.head_dim,
-                             h.v_head_dim, NameOf(r.kv_dtype)),
+                             h.v_head_dim, NameOf(r.kv_format)),
                  AsDouble(p.kv_bytes_per_token), "B/token"});
   out.push_back({"kv_bytes", "layers * ceil(tokens / 64) * 64 * kv_heads * (Dk + Dv, each to 16) * bytes",
                  fmt::format("{} tokens = {} piece + {} question + {} answer", p.pass_tokens, p.piece_tokens,
@@ -38,7 +38,7 @@ void ExplainMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& ou
   out.push_back({"fits_tokens", "min(context, floor((usable - fixed) / tile bytes) * 64) - question - answer",
                  fmt::format("context {}, fixed {} B, tile {} B", p.context_tokens,
                              SaturatedAdd(m.weights_bytes, m.workspace_bytes + m.process_bytes),
-                             KvAllocatedBytes(h, r.kv_dtype, kTileTokens)),
+                             KvAllocatedBytes(h, r.kv_format, kTileTokens)),
                  static_cast<double>(p.fits_tokens), "tokens"});
 }
 

@@ -56,9 +56,9 @@ ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEn
   return footprint;
 }
 
-uint64_t KvAllocatedBytes(const ModelHeader& header, DType kv_dtype, int64_t tokens) {
+uint64_t KvAllocatedBytes(const ModelHeader& header, KvFormat kv_format, int64_t tokens) {
   uint64_t tile_bytes = 0;
-  for (const CacheDescriptor& layer : CacheDescriptors(header, kv_dtype))
+  for (const CacheDescriptor& layer : CacheDescriptors(header, kv_format))
     tile_bytes += layer.AllocatedBytes(kTileTokens);
   return SaturatedMultiply(tile_bytes, (static_cast<uint64_t>(tokens) + kTileTokens - 1) / kTileTokens);
 }

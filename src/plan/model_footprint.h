@@ -29,7 +29,7 @@ struct ModelFootprint {
 ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEntry> tensors);
 
 // The cache of our runtime, as src/cache allocates it.
-uint64_t KvAllocatedBytes(const ModelHeader& header, DType kv_dtype, int64_t tokens);
+uint64_t KvAllocatedBytes(const ModelHeader& header, KvFormat kv_format, int64_t tokens);
 
 // Activations, their bf16 copy where the processor multiplies bf16, logits and scratch of a pass of `chunk_tokens`.
 uint64_t WorkspaceBytes(const ModelHeader& header, int64_t chunk_tokens, bool bf16_copy, int threads);

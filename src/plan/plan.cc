@@ -61,7 +61,7 @@ void FillCosts(const PlanRequest& r, const Decision& d, Plan& p) {
   p.memory = MemoryOf(r, p.pass_tokens);
   if (d.limit == Limit::kMemory && d.verdict == Verdict::kRefused)
     p.shortfall_bytes = p.memory.total_bytes - p.memory.usable_bytes;
-  p.kv_bytes_per_token = KvBytesPerToken(r.footprint.header, r.kv_dtype);
+  p.kv_bytes_per_token = KvBytesPerToken(r.footprint.header, r.kv_format);
   const Work work = WorkOf(r, d.cut);
   p.linear_flops = work.linear_flops;
   p.attention_flops = work.attention_flops;

@@ -1,7 +1,7 @@
 // The decision about a document, taken before anything is loaded: one pass, pieces, or refused, with the memory, the
 // work, the time and the reason. docs/reference/plan.md has the formulas.
 //
-// What the caller fixed (piece_tokens, max_pieces, kv_dtype, limits) is never changed: where it does not fit, the
+// What the caller fixed (piece_tokens, max_pieces, kv_format, limits) is never changed: where it does not fit, the
 // verdict is refused and `changes` lists what would fit, each with its price. A length beyond the model's trained
 // length, question and answer included, never fits.
 //
@@ -22,6 +22,7 @@
 #include "plan/model_footprint.h"
 #include "tensor/calibration.h"
 #include "tensor/compute.h"
+#include "tensor/kv_format.h"
 
 namespace attend {
 
@@ -52,7 +53,7 @@ struct PlanRequest {
   int64_t quoted_questions = 0;  // so many are answered by quoting: scored passage by passage, nothing is generated
   int64_t context_tokens = 0;    // 0: the trained length
   Compute compute = Compute::kBf16;
-  DType kv_dtype = DType::kBf16;
+  KvFormat kv_format = {};
   bool bf16_copy = true;  // the processor multiplies bf16: workspace holds a bf16 copy
   int64_t chunk_tokens = kDefaultPrefillChunkTokens;
   int threads = 1;

@@ -133,7 +133,7 @@ TEST(Plan, AFixedPieceSizeIsKeptOrRefused) {
 TEST(Plan, AFixedCacheFormatIsKept) {
   PlanRequest request = SmallRequest(7500);
   LimitMemoryTo(request, 7756);  // for bf16
-  request.kv_dtype = DType::kF32;
+  request.kv_format = KvFormat::Both(DType::kF32);
   request.max_pieces = 1;
   const Plan plan = PlanOf(request);
   EXPECT_EQ(plan.verdict, Verdict::kRefused);

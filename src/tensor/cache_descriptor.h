@@ -1,11 +1,12 @@
 // What one layer keeps per token: the single formula by which plan computes and cache allocates.
-//   bytes(tokens) = tiles * 64 * num_kv_heads * (k_width * bytes(k) + v_width * bytes(v)), tiles = ceil(tokens / 64)
-// where widths are head_dim padded to what the panels need (kernel order, docs/reference/cache.md).
+//   bytes(tokens) = tiles * 64 * num_kv_heads * (K cells + K scales + V cells + V scales), tiles = ceil(tokens / 64)
+// where cells are head_dim padded to what the panels need (kernel order, docs/reference/cache.md), and a quantised side
+// has one 16-bit scale for each group of its padded cells.
 #pragma once
 
 #include <cstdint>
 
-#include "tensor/dtype.h"
+#include "tensor/kv_format.h"
 
 namespace attend {
 
@@ -19,30 +20,57 @@ struct CacheDescriptor {
   uint32_t num_kv_heads = 0;
   uint32_t k_head_dim = 0;
   uint32_t v_head_dim = 0;
-  DType k_dtype = DType::kBf16;  // f32 or bf16
-  DType v_dtype = DType::kBf16;
+  KvFormat format = {};
+  bool v_in_k = false;         // V is the first v_head_dim values of K and not kept again (MLA)
   uint32_t window_tokens = 0;  // kWindow only: keys visible to a token, itself included
 
   // Bytes of one token without any padding: the figure that publications quote.
   constexpr uint64_t ExactBytesPerToken() const {
     if (kind == CacheKind::kNone) return 0;
-    return uint64_t{num_kv_heads} *
-           (uint64_t{k_head_dim} * InfoOf(k_dtype).block_bytes + uint64_t{v_head_dim} * InfoOf(v_dtype).block_bytes);
+    const uint64_t v = v_in_k ? 0 : ExactBytes(v_head_dim, format.v);
+    return num_kv_heads * (ExactBytes(k_head_dim, format.k) + v);
   }
 
   // Bytes that our cache allocates for `num_tokens`. Window layers are kept whole: every key stays inspectable.
   constexpr uint64_t AllocatedBytes(uint64_t num_tokens) const {
     if (kind == CacheKind::kNone) return 0;
     const uint64_t tiles = (num_tokens + kTileTokens - 1) / kTileTokens;
-    return tiles * kTileTokens * num_kv_heads *
-           (Padded(k_head_dim) * InfoOf(k_dtype).block_bytes + Padded(v_head_dim) * InfoOf(v_dtype).block_bytes);
+    return tiles * num_kv_heads * (KTileBytes() + VTileBytes());
+  }
+
+  // Bytes of a tile of 64 tokens of one kv head.
+  constexpr uint64_t KTileBytes() const { return CellBytes(Padded(k_head_dim), format.k) + KScaleBytes(); }
+  constexpr uint64_t VTileBytes() const {
+    return v_in_k ? 0 : CellBytes(Padded(v_head_dim), format.v) + ScaleBytes(v_head_dim, format.v);
+  }
+  constexpr uint64_t KScaleBytes() const { return ScaleBytes(k_head_dim, format.k); }
+
+  // Values that share a scale.
+  constexpr uint64_t GroupOf(uint32_t head_dim) const {
+    return format.scale_group == kWholeHead ? Padded(head_dim) : format.scale_group;
   }
 
   static constexpr uint64_t Padded(uint32_t head_dim) {
     return (uint64_t{head_dim} + kWidthMultiple - 1) / kWidthMultiple * kWidthMultiple;
   }
+  static constexpr uint64_t CellBytes(uint64_t width, DType dtype) {
+    return width * kTileTokens * InfoOf(dtype).block_bytes / InfoOf(dtype).block_values;
+  }
 
   bool operator==(const CacheDescriptor&) const = default;
+
+ private:
+  constexpr uint64_t Groups(uint32_t head_dim) const {
+    return (Padded(head_dim) + GroupOf(head_dim) - 1) / GroupOf(head_dim);
+  }
+  constexpr uint64_t ScaleBytes(uint32_t head_dim, DType dtype) const {
+    return IsQuantisedKv(dtype) ? Groups(head_dim) * kTileTokens * 2 : 0;
+  }
+  constexpr uint64_t ExactBytes(uint32_t head_dim, DType dtype) const {
+    const DTypeInfo info = InfoOf(dtype);
+    const uint64_t cells = (uint64_t{head_dim} * info.block_bytes + info.block_values - 1) / info.block_values;
+    return IsQuantisedKv(dtype) ? cells + 2 * Groups(head_dim) : cells;
+  }
 };
 
 }  // namespace attend

@@ -7,8 +7,9 @@
 
 namespace attend {
 
-// q4_0, q4_1 and q8_0 are the 32-value blocks of GGUF files.
-enum class DType { kF32, kF16, kBf16, kF64, kI8, kI16, kI32, kI64, kU8, kBool, kQ4_0, kQ4_1, kQ8_0 };
+// q4_0, q4_1 and q8_0 are the 32-value blocks of GGUF files; q8 and q4 the cells of a cache, whose scales are kept
+// apart (tensor/cache_descriptor.h).
+enum class DType { kF32, kF16, kBf16, kF64, kI8, kI16, kI32, kI64, kU8, kBool, kQ4_0, kQ4_1, kQ8_0, kQ8, kQ4 };
 
 struct DTypeInfo {
   std::string_view name;
@@ -44,6 +45,10 @@ constexpr DTypeInfo InfoOf(DType dtype) {
       return {"q4_1", 32, 20};
     case DType::kQ8_0:
       return {"q8_0", 32, 34};
+    case DType::kQ8:
+      return {"q8", 1, 1};
+    case DType::kQ4:
+      return {"q4", 2, 1};
   }
   return {"unknown", 1, 0};
 }

@@ -1,7 +1,7 @@
 // Fills a KernelTable from a vector type. Each instruction set's translation unit does this once, with its own flags.
 #pragma once
 
-#include "kernels/isa/attention_body.h"
+#include "kernels/isa/attend_body.h"
 #include "kernels/isa/elementwise_body.h"
 
 namespace attend {
@@ -14,7 +14,7 @@ constexpr KernelTable MakeKernelTable() {
       .has_bf16_dot = V::kHasBf16Dot,
       .matmul = Matmul<V>,
       .attend = Attend<V>,
-      .attention_row = AttentionRow<V>,
+      .attention_weights = AttentionWeights<V>,
       .rms_norm = RmsNorm<V>,
       .rope = Rope<V>,
       .swiglu = SwiGlu<V>,

@@ -90,6 +90,46 @@ struct VecAvx2 {
     return _mm256_sub_ps(_mm256_cvtepi32_ps(value), table.offset);
   }
 
+  // Words of four 8-bit codes, and their integer products.
+  using I = __m256i;
+  static I LoadWords(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+  static I Set1Word(const void* p) {
+    int word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return _mm256_set1_epi32(word);
+  }
+  static I ZeroWords() { return _mm256_setzero_si256(); }
+  static F WordsToFloat(I v) { return _mm256_cvtepi32_ps(v); }
+  static I SubtractWords(I a, int32_t b) { return _mm256_sub_epi32(a, _mm256_set1_epi32(b)); }
+  static F UnsignedByte(I v, int i) {
+    return _mm256_cvtepi32_ps(_mm256_and_si256(_mm256_srli_epi32(v, 8 * i), _mm256_set1_epi32(255)));
+  }
+  static F SignedByte(I v, int i) {
+    return _mm256_cvtepi32_ps(_mm256_srai_epi32(_mm256_slli_epi32(v, 24 - 8 * i), 24));
+  }
+  static I LowNibbles(I v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
+  static I HighNibbles(I v) { return LowNibbles(_mm256_srli_epi16(v, 4)); }
+  static I BytesMinus(I v, char x) { return _mm256_sub_epi8(v, _mm256_set1_epi8(x)); }
+  // acc + the four products of unsigned u and signed s bytes of each word; exact.
+  static I DotBytes(I acc, I u, I s) {
+    const I low =
+        _mm256_madd_epi16(_mm256_and_si256(u, _mm256_set1_epi16(255)), _mm256_srai_epi16(_mm256_slli_epi16(s, 8), 8));
+    const I high = _mm256_madd_epi16(_mm256_srli_epi16(u, 8), _mm256_srai_epi16(s, 8));
+    return _mm256_add_epi32(acc, _mm256_add_epi32(low, high));
+  }
+  // Rounds to the nearest integer and stores its low byte; values in [-128, 255].
+  static void StoreBytes(uint8_t* p, F v) {
+    const I bytes = _mm256_and_si256(_mm256_cvtps_epi32(v), _mm256_set1_epi32(255));
+    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
+  }
+  // x where bit i of `bits` is set, else minus infinity.
+  static F KeepVisible(F x, uint32_t bits) {
+    const I lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const I seen = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), lane), lane);
+    return _mm256_blendv_ps(_mm256_set1_ps(-__builtin_inff()), x, _mm256_castsi256_ps(seen));
+  }
+
   static uint32_t SumWords(const uint8_t* data, int64_t bytes) {
     __m256i a = _mm256_setzero_si256(), b = a;
     for (int64_t i = 0; i + 64 <= bytes; i += 64) {
@@ -119,9 +159,6 @@ struct VecAvx2 {
     return static_cast<double>(steps) * 12 * kLanes * 2;
   }
   static double Bf16Loop(int64_t steps) { return FmaLoop(steps); }
-
- private:
-  static __m256i LoadWords(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 };
 
 }  // namespace

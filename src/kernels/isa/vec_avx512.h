@@ -1,5 +1,5 @@
-// Sixteen-lane vectors: AVX-512 F, BW, DQ, VL. VecAvx512Bf16 adds the bf16 dot product; it is a separate type, so that
-// the plain one holds no instruction of it.
+// Sixteen-lane vectors: AVX-512 F, BW, DQ, VL. VecAvx512Vnni adds the dot product of bytes, VecAvx512Bf16 that of bf16;
+// they are separate types, so that the plain one holds no instruction of theirs.
 #pragma once
 
 #include <immintrin.h>
@@ -89,6 +89,43 @@ struct VecAvx512 {
     return _mm512_permutexvar_ps(_mm512_srli_epi32(words, static_cast<unsigned>(4 * i)), table.values);
   }
 
+  // Words of four 8-bit codes, and their integer products.
+  using I = __m512i;
+  static I LoadWords(const void* p) { return _mm512_loadu_si512(p); }
+  static I Set1Word(const void* p) {
+    int word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return _mm512_set1_epi32(word);
+  }
+  static I ZeroWords() { return _mm512_setzero_si512(); }
+  static F WordsToFloat(I v) { return _mm512_cvtepi32_ps(v); }
+  static I SubtractWords(I a, int32_t b) { return _mm512_sub_epi32(a, _mm512_set1_epi32(b)); }
+  static F UnsignedByte(I v, int i) {
+    return _mm512_cvtepi32_ps(
+        _mm512_and_si512(_mm512_srli_epi32(v, static_cast<unsigned>(8 * i)), _mm512_set1_epi32(255)));
+  }
+  static F SignedByte(I v, int i) {
+    return _mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(v, static_cast<unsigned>(24 - 8 * i)), 24));
+  }
+  static I LowNibbles(I v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
+  static I HighNibbles(I v) { return LowNibbles(_mm512_srli_epi16(v, 4)); }
+  static I BytesMinus(I v, char x) { return _mm512_sub_epi8(v, _mm512_set1_epi8(x)); }
+  // acc + the four products of unsigned u and signed s bytes of each word; exact.
+  static I DotBytes(I acc, I u, I s) {
+    const I low =
+        _mm512_madd_epi16(_mm512_and_si512(u, _mm512_set1_epi16(255)), _mm512_srai_epi16(_mm512_slli_epi16(s, 8), 8));
+    const I high = _mm512_madd_epi16(_mm512_srli_epi16(u, 8), _mm512_srai_epi16(s, 8));
+    return _mm512_add_epi32(acc, _mm512_add_epi32(low, high));
+  }
+  // Rounds to the nearest integer and stores its low byte; values in [-128, 255].
+  static void StoreBytes(uint8_t* p, F v) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+  }
+  // x where bit i of `bits` is set, else minus infinity.
+  static F KeepVisible(F x, uint32_t bits) {
+    return _mm512_mask_mov_ps(_mm512_set1_ps(-__builtin_inff()), static_cast<__mmask16>(bits), x);
+  }
+
   static uint32_t SumWords(const uint8_t* data, int64_t bytes) {
     __m512i a = _mm512_setzero_si512(), b = a;
     for (int64_t i = 0; i + 128 <= bytes; i += 128) {
@@ -120,8 +157,15 @@ struct VecAvx512 {
   static double Bf16Loop(int64_t steps) { return FmaLoop(steps); }
 };
 
+#if defined(__AVX512VNNI__)
+struct VecAvx512Vnni : VecAvx512 {
+  static constexpr const char* kName = "avx512_vnni";
+  static I DotBytes(I acc, I u, I s) { return _mm512_dpbusd_epi32(acc, u, s); }
+};
+#endif
+
 #if defined(__AVX512BF16__)
-struct VecAvx512Bf16 : VecAvx512 {
+struct VecAvx512Bf16 : VecAvx512Vnni {
   static constexpr const char* kName = "avx512_bf16";
   static constexpr bool kHasBf16Dot = true;
 

@@ -96,6 +96,43 @@ struct VecScalar {
     return __builtin_convertvector((words >> (4 * i)) & 15u, F) - Set1(table.offset);
   }
 
+  // Words of four 8-bit codes, and their integer products.
+  static I LoadWords(const void* p) { return LoadBytes<I>(p); }
+  static I Set1Word(const void* p) {
+    const int32_t word = LoadBytes<int32_t>(p);
+    return I{word, word, word, word};
+  }
+  static I ZeroWords() { return I{}; }
+  static F WordsToFloat(I v) { return __builtin_convertvector(v, F); }
+  static I SubtractWords(I a, int32_t b) { return a - b; }
+  static F UnsignedByte(I v, int i) { return __builtin_convertvector(Byte(v, i), F); }
+  static F SignedByte(I v, int i) { return __builtin_convertvector(Signed(v, i), F); }
+  static I LowNibbles(I v) { return v & 0x0f0f0f0f; }
+  static I HighNibbles(I v) { return (v >> 4) & 0x0f0f0f0f; }
+  static I BytesMinus(I v, char x) {
+    const I carry = {0x01000100, 0x01000100, 0x01000100, 0x01000100};  // each byte wraps inside its own half word
+    const I low = ((v & 0x00ff00ff) | carry) - x * 0x00010001;
+    const I high = (((v >> 8) & 0x00ff00ff) | carry) - x * 0x00010001;
+    return (low & 0x00ff00ff) | ((high & 0x00ff00ff) << 8);
+  }
+  // acc + the four products of unsigned u and signed s bytes of each word; exact.
+  static I DotBytes(I acc, I u, I s) {
+    for (int i = 0; i < 4; ++i) acc += Byte(u, i) * Signed(s, i);
+    return acc;
+  }
+  // Rounds to the nearest integer and stores its low byte; values in [-128, 255].
+  static void StoreBytes(uint8_t* p, F v) {
+    const I whole = __builtin_convertvector(Round(v), I);
+    for (int i = 0; i < kLanes; ++i) p[i] = static_cast<uint8_t>(whole[i]);
+  }
+  // x where bit i of `bits` is set, else minus infinity.
+  static F KeepVisible(F x, uint32_t bits) {
+    for (int i = 0; i < kLanes; ++i) {
+      if ((bits >> i & 1) == 0) x[i] = -__builtin_inff();
+    }
+    return x;
+  }
+
   static uint32_t SumWords(const uint8_t* data, int64_t bytes) {
     U a = {}, b = {};
     for (int64_t i = 0; i + 32 <= bytes; i += 32) {
@@ -120,6 +157,8 @@ struct VecScalar {
   static double Bf16Loop(int64_t steps) { return FmaLoop(steps); }
 
  private:
+  static I Byte(I v, int i) { return (v >> (8 * i)) & 255; }
+  static I Signed(I v, int i) { return Bits<I>(Bits<U>(v) << (24 - 8 * i)) >> 24; }
   template <class To, class From>
   static To Bits(From v) {
     To to;

@@ -1,0 +1,126 @@
+// Statistics of a row that ride along with its softmax: entropy, mean key, largest weight, mass on the first and the
+// near keys, and the mass of each cell of keys. Meanings: attention/observer.h.
+#pragma once
+
+#include "kernels/isa/tile_output.h"
+
+namespace attend {
+namespace {
+
+inline constexpr float kColumnNumbers[kPanelColumns] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                        16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+                                                        32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+                                                        48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+
+// What a tile adds to a row, in lanes.
+template <class V>
+struct TileRowSums {
+  typename V::F weights;
+  typename V::F exponents;  // sum p log2 p, relative to the maximum
+  typename V::F columns;    // sum p column
+};
+
+// Where the cells of a tile go.
+struct CellWriter {
+  int64_t keys;
+  float* out;
+};
+
+inline int64_t TileSlot(const AttendArgs& u, int64_t tile) {
+  return tile - u.key_begin / kPanelColumns;
+}
+
+inline CellWriter CellsOf(const AttendArgs& u, const Tile& t, int64_t row, float maximum) {
+  const ObserveArgs& o = u.observe;
+  const int64_t slot = TileSlot(u, t.index);
+  o.tile_maximum[row * o.tile_stride + slot] = maximum;
+  return {o.cell_keys, o.cells + row * o.cell_stride + slot * (kPanelColumns / o.cell_keys)};
+}
+
+inline int64_t FirstEqual(const float* x, float value) {
+  int64_t c = 0;
+  while (c < kPanelColumns - 1 && x[c] != value) ++c;
+  return c;
+}
+
+template <class V>
+void RescaleObserved(const UnitScratch& s, int64_t row, float step, float shrink) {
+  const typename V::F by = V::Set1(shrink), moved = V::Set1(shrink == 0 ? 0.0f : step);
+  float* exponents = s.exponent_sum + row * kSumLanes;
+  float* columns = s.column_sum + row * kSumLanes;
+  // Every exponent falls by the step: sum p (e + step) = sum p e + step sum p.
+  V::Store(exponents, V::Mul(V::Fma(V::Load(s.sum + row * kSumLanes), moved, V::Load(exponents)), by));
+  V::Store(columns, V::Mul(V::Load(columns), by));
+  s.first_keys[row] *= shrink;
+  s.near_keys[row] *= shrink;
+}
+
+// Weight of the row on keys [begin, end) that lie in the tile just done.
+template <class V>
+float WeightOfKeys(const AttendArgs& u, const UnitScratch& s, const Tile& t, int64_t row, int64_t begin, int64_t end,
+                   typename V::F all) {
+  const int64_t first_key = t.index * kPanelColumns;
+  const int64_t low = MaxOf(begin - first_key, 0), high = MinOf(end - first_key, t.columns);
+  if (low >= high) return 0;
+  if (low == 0 && high == t.columns) return V::ReduceAdd(all);
+  float sum = 0;
+  for (int64_t c = low; c < high; ++c) sum += WeightOf<V>(u, s, row, c);
+  return sum;
+}
+
+template <class V>
+void ObserveTile(const AttendArgs& u, const UnitScratch& s, const Tile& t, int64_t row, const TileRowSums<V>& sums) {
+  const ObserveArgs& o = u.observe;
+  float* exponents = s.exponent_sum + row * kSumLanes;
+  float* columns = s.column_sum + row * kSumLanes;
+  V::Store(exponents, V::Add(V::Load(exponents), sums.exponents));
+  const typename V::F base = V::Set1(static_cast<float>(TileSlot(u, t.index) * kPanelColumns));
+  V::Store(columns, V::Add(V::Load(columns), V::Fma(sums.weights, base, sums.columns)));
+  s.first_keys[row] += WeightOfKeys<V>(u, s, t, row, 0, o.num_first_keys, sums.weights);
+  const int64_t near = o.near_begin[row];
+  s.near_keys[row] += WeightOfKeys<V>(u, s, t, row, near, near + o.num_near_keys, sums.weights);
+}
+
+template <class V>
+void BeginObserving(const AttendArgs& u, const UnitScratch& s) {
+  const ObserveArgs& o = u.observe;
+  for (int64_t r = 0; r < u.rows; ++r) {
+    s.first_keys[r] = s.near_keys[r] = 0;
+    s.largest_key[r] = -1;
+    for (int64_t i = 0; i < kSumLanes; ++i) s.exponent_sum[r * kSumLanes + i] = s.column_sum[r * kSumLanes + i] = 0;
+  }
+  for (int64_t i = 0; i < u.rows * o.cell_stride; i += V::kLanes) V::Store(o.cells + i, V::Zero());
+  for (int64_t i = 0; i < u.rows * o.tile_stride; i += V::kLanes) V::Store(o.tile_maximum + i, V::Set1(kMinusInfinity));
+}
+
+// Turns a row's sums into statistics; `sum` is its denominator, 0 when it saw nothing.
+template <class V>
+void FinishObserving(const AttendArgs& u, const UnitScratch& s, int64_t row, float sum) {
+  const ObserveArgs& o = u.observe;
+  if (sum == 0.0f) {
+    o.rows[row] = {0, -1, 0, 0, 0, 0};
+    return;
+  }
+  const float exponents = V::ReduceAdd(V::Load(s.exponent_sum + row * kSumLanes));
+  const float columns = V::ReduceAdd(V::Load(s.column_sum + row * kSumLanes));
+  const int64_t first_tile_key = u.key_begin / kPanelColumns * kPanelColumns;
+  o.rows[row] = {.largest_weight = 1.0f / sum,
+                 .largest_key = s.largest_key[row],
+                 .entropy = static_cast<float>(__builtin_log(sum) - 0.693147180559945309 * exponents / sum),
+                 .mean_key = static_cast<float>(first_tile_key) + columns / sum,
+                 .first_keys = s.first_keys[row] / sum,
+                 .near_keys = s.near_keys[row] / sum};
+  // Each tile's mass was summed relative to the maximum of its time.
+  const typename V::F maximum = V::Set1(s.maximum[row]), factor = V::Set1(ScaleLeft(u, row) * kLog2E);
+  float* tiles = o.tile_maximum + row * o.tile_stride;
+  for (int64_t i = 0; i < o.tile_stride; i += V::kLanes) {
+    const typename V::F weight = Exp2OfNegative<V>(V::Mul(V::Sub(V::Load(tiles + i), maximum), factor));
+    V::Store(tiles + i, V::Div(weight, V::Set1(sum)));
+  }
+  const int64_t cells_a_tile = kPanelColumns / o.cell_keys;
+  float* cells = o.cells + row * o.cell_stride;
+  for (int64_t i = 0; i < o.cell_stride; ++i) cells[i] *= tiles[MinOf(i / cells_a_tile, o.tile_stride - 1)];
+}
+
+}  // namespace
+}  // namespace attend

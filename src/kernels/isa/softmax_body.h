@@ -1,0 +1,107 @@
+// The online softmax (Milakov & Gimelshein 2018) of one row over one tile: scores become weights relative to the row's
+// running maximum; what the row holds is rescaled when that grew.
+#pragma once
+
+#include "kernels/isa/observe_body.h"
+
+namespace attend {
+namespace {
+
+// Weights in base 2: 2^((score - maximum) * factor), with both kept unscaled. The difference is exact where it matters,
+// near the maximum, so that a constant added to all scores changes nothing and scores of any size survive. What is
+// summed is what meets V: equal values then give exactly that value.
+template <class V, bool kRound, bool kPack, bool kObserve>
+TileRowSums<V> TileWeights(float* x, int64_t columns, float factor, float maximum, const CellWriter& cells) {
+  const typename V::F scale = V::Set1(factor), shift = V::Set1(maximum);
+  TileRowSums<V> sums = {V::Zero(), V::Zero(), V::Zero()};
+  typename V::F unrounded = V::Zero();  // carries a NaN that rounding by integers would lose
+  typename V::F cell = V::Zero();
+  for (int64_t c = 0; c < columns; c += V::kLanes) {
+    const typename V::F y = V::Mul(V::Sub(V::Load(x + c), shift), scale);
+    typename V::F p = Exp2OfNegative<V>(y);
+    if constexpr (kRound) {
+      unrounded = V::Add(unrounded, p);
+      p = V::RoundBf16Number(p);
+    }
+    sums.weights = V::Add(sums.weights, p);
+    if constexpr (kObserve) {
+      sums.exponents = V::Fma(p, V::Max(y, V::Set1(-200.0f)), sums.exponents);  // 0 times -inf must not be NaN
+      sums.columns = V::Fma(p, V::Load(kColumnNumbers + c), sums.columns);
+      cell = V::Add(cell, p);
+      const int64_t end = c + V::kLanes;
+      if (end % cells.keys == 0 || end == columns) {
+        cells.out[c / cells.keys] = V::ReduceAdd(cell);
+        cell = V::Zero();
+      }
+    }
+    if constexpr (kPack) {
+      V::StoreBf16Number(reinterpret_cast<uint16_t*>(x) + c, p);  // behind the scores still to be read
+    } else {
+      V::Store(x + c, p);
+    }
+  }
+  if constexpr (kRound) {
+    if (V::HasNan(unrounded)) sums.weights = unrounded;
+  }
+  return sums;
+}
+
+template <class V, bool kObserve>
+TileRowSums<V> TileWeights(const AttendArgs& u, float* x, int64_t columns, float factor, float maximum,
+                           const CellWriter& cells) {
+  if constexpr (V::kHasBf16Dot) {
+    if (PacksWeights<V>(u)) return TileWeights<V, true, true, kObserve>(x, columns, factor, maximum, cells);
+  }
+  if (RoundsWeights(u) && !HasIntValues(u)) {
+    return TileWeights<V, true, false, kObserve>(x, columns, factor, maximum, cells);
+  }
+  return TileWeights<V, false, false, kObserve>(x, columns, factor, maximum, cells);
+}
+
+// The row's maximum grew by -step in units of log 2: what it holds so far shrinks.
+template <class V, bool kObserve>
+void Rescale(const AttendArgs& u, const UnitScratch& s, int64_t row, float step) {
+  const float shrink = Exp2OfNegativeOne<V>(step);  // 0 for the first tile: 2^-inf
+  const typename V::F by = V::Set1(shrink);
+  float* sum = s.sum + row * kSumLanes;
+  if constexpr (kObserve) RescaleObserved<V>(s, row, step, shrink);
+  for (int64_t i = 0; i < kSumLanes; i += V::kLanes) V::Store(sum + i, V::Mul(V::Load(sum + i), by));
+  float* out = u.out + row * u.kv.v_width;
+  for (int64_t c = 0; c < u.kv.v_width; c += V::kLanes) V::Store(out + c, V::Mul(V::Load(out + c), by));
+}
+
+// A row whose scores in this tile are all minus infinity, and that saw nothing before. A NaN score hides from the
+// maximum; it must still reach its row.
+template <class V>
+void EmptyRow(const UnitScratch& s, const Tile& t, int64_t row, float* x) {
+  bool any_nan = false;
+  for (int64_t c = 0; c < t.columns; ++c) any_nan |= x[c] != x[c];
+  for (int64_t c = 0; c < t.columns; c += V::kLanes) V::Store(x + c, V::Zero());
+  if (any_nan) s.sum[row * kSumLanes] = __builtin_nanf("");
+}
+
+template <class V, bool kObserve>
+void SoftmaxRow(const AttendArgs& u, const UnitScratch& s, const Tile& t, int64_t row) {
+  float* x = s.scores + row * kPanelColumns;
+  typename V::F largest = V::Set1(kMinusInfinity);
+  for (int64_t c = 0; c < t.columns; c += V::kLanes) largest = V::Max(largest, V::Load(x + c));
+  const float old_maximum = s.maximum[row], tile_maximum = V::ReduceMax(largest);
+  const bool grew = tile_maximum > old_maximum;
+  const float maximum = grew ? tile_maximum : old_maximum;
+  if (maximum == kMinusInfinity) return EmptyRow<V>(s, t, row, x);
+  const float factor = ScaleLeft(u, row) * kLog2E;
+  if (grew) {
+    s.maximum[row] = maximum;
+    if constexpr (kObserve) s.largest_key[row] = t.index * kPanelColumns + FirstEqual(x, maximum);
+    Rescale<V, kObserve>(u, s, row, (old_maximum - maximum) * factor);
+  }
+  CellWriter cells = {};
+  if constexpr (kObserve) cells = CellsOf(u, t, row, maximum);
+  const TileRowSums<V> sums = TileWeights<V, kObserve>(u, x, t.columns, factor, maximum, cells);
+  float* sum = s.sum + row * kSumLanes;
+  V::Store(sum, V::Add(V::Load(sum), sums.weights));
+  if constexpr (kObserve) ObserveTile<V>(u, s, t, row, sums);
+}
+
+}  // namespace
+}  // namespace attend

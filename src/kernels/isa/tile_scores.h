@@ -1,0 +1,164 @@
+// scores = q K^T of one tile of 64 keys, whatever form K has; then the terms beside it and the mask.
+#pragma once
+
+#include "kernels/isa/unit_scratch.h"
+
+namespace attend {
+namespace {
+
+// One tile as the rows of a unit meet it: rows [row, row + rows), keys [0, keys) of it, `columns` = keys rounded up to
+// 16; mixed: some of these rows do not see some of these keys, or only `keys` of 64 are wanted.
+struct Tile {
+  int64_t index;
+  int64_t row;
+  int64_t rows;
+  int64_t keys;
+  int64_t columns;
+  bool mixed;
+};
+
+template <class V, int kBits>
+void IntScores(const AttendArgs& u, const UnitScratch& s, const Tile& t, const uint8_t* k) {
+  using Cells = IntCells<V, kBits, true>;
+  constexpr int32_t kZero = kBits == 8 ? 128 : 8;
+  const int64_t d = u.kv.k_dim, groups = (d + u.kv.k_group - 1) / u.kv.k_group;
+  const uint16_t* scales = KScales(u.kv, k);
+  for (int64_t g = 0; g < groups; ++g) {
+    const int64_t first = g * u.kv.k_group, inputs = MinOf(d - first, u.kv.k_group);
+    IntMultiply<V, Cells>(
+        t.rows, t.columns, s.q_codes + t.row * d + first, d, k + first / Cells::kInputs * 4 * kPanelColumns,
+        kPanelColumns, inputs, [&](int64_t r, int64_t column, typename V::I sums) {
+          const int64_t row = t.row + r;
+          const typename V::F whole = V::WordsToFloat(V::SubtractWords(sums, kZero * s.q_sums[row * groups + g]));
+          const typename V::F scale = V::Mul(V::LoadF16(scales + g * kPanelColumns + column), V::Set1(s.q_scale[row]));
+          float* x = s.scores + row * kPanelColumns + column;
+          V::Store(x, g == 0 ? V::Mul(whole, scale) : V::Fma(whole, scale, V::Load(x)));
+        });
+  }
+}
+
+// Few rows against plain K: each key is read once, where it lies.
+template <class V>
+void PlainScores(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
+  float buffer[kMostDimensions];
+  for (int64_t key = 0; key < t.columns; ++key) {
+    const float* k = key < t.keys
+                         ? PlainRow<V>(u.kv.k_format, u.kv.k_rows, t.index * kPanelColumns + key, u.kv.k_dim, buffer)
+                         : nullptr;
+    for (int64_t r = t.row; r < t.row + t.rows; ++r) {
+      typename V::F sum = V::Zero();
+      for (int64_t d = 0; k != nullptr && d < u.kv.k_dim; d += V::kLanes) {
+        sum = V::Fma(V::Load(u.q + r * u.kv.k_dim + d), V::Load(k + d), sum);
+      }
+      s.scores[r * kPanelColumns + key] = V::ReduceAdd(sum);
+    }
+  }
+}
+
+template <class V>
+void TileScores(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
+  const int64_t d = u.kv.k_dim;
+  const float* q = u.q + t.row * d;
+  float* out = s.scores + t.row * kPanelColumns;
+  const bool few = t.rows <= kSharedTileRows;
+  if (u.kv.blocks == nullptr) {
+    if (few) return PlainScores<V>(u, s, t);
+  } else {
+    const uint8_t* k = u.kv.blocks[t.index] + u.kv.k_offset;
+    if (HasIntKeys(u)) {
+      return u.kv.k_format == CellFormat::kQ8 ? IntScores<V, 8>(u, s, t, k) : IntScores<V, 4>(u, s, t, k);
+    }
+    if (u.kv.k_format == CellFormat::kF32) {
+      return Multiply<V, FloatKind<V>>(t.rows, t.columns, d, q, d, reinterpret_cast<const float*>(k), kPanelColumns,
+                                       out, kPanelColumns, false);
+    }
+    if (u.kv.k_format == CellFormat::kBf16) {
+      const uint16_t* pairs = reinterpret_cast<const uint16_t*>(k);
+      if constexpr (V::kHasBf16Dot) {
+        if (RoundsWeights(u)) {
+          return Multiply<V, DotKind<V>>(t.rows, t.columns, d, s.q_bf16 + t.row * d, d, pairs, kPanelColumns, out,
+                                         kPanelColumns, false);
+        }
+      }
+      if (few) {
+        return Multiply<V, PairKind<V>>(t.rows, t.columns, d, q, d, pairs, kPanelColumns, out, kPanelColumns, false);
+      }
+    }
+  }
+  UnpackK<V>(u.kv, t.index, t.keys, t.columns, s.k_tile);
+  Multiply<V, FloatKind<V>>(t.rows, t.columns, d, q, d, s.k_tile, kPanelColumns, out, kPanelColumns, false);
+}
+
+// A row of bias for the tile's keys as floats.
+template <class V>
+void LoadBias(const ScoreTerms& terms, int64_t row, int64_t first_key, float* out) {
+  const int64_t width = terms.bias_format == BiasFormat::kF32 ? 4 : 2;
+  const uint8_t* at = terms.bias[row] + (terms.bias_broadcast ? 0 : first_key * width);
+  const int64_t here = MinOf(kPanelColumns, terms.bias_keys - first_key);
+  for (int64_t i = 0; i < kPanelColumns; ++i) {
+    const uint8_t* p = at + (terms.bias_broadcast ? 0 : i * width);
+    if (i >= here) {
+      out[i] = 0;  // keys that do not exist: masked
+    } else if (width == 4) {
+      __builtin_memcpy(out + i, p, 4);
+    } else {
+      uint16_t half;
+      __builtin_memcpy(&half, p, 2);
+      const uint32_t word = uint32_t{half} << 16;
+      __builtin_memcpy(out + i, &word, 4);
+      if (terms.bias_format == BiasFormat::kF16) out[i] = HalfAt(&half, 0);
+    }
+  }
+}
+
+// x = softcap(scale x) + bias - slope |position - key|, in place.
+template <class V>
+void AddTerms(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
+  const ScoreTerms& terms = u.terms;
+  float bias[kPanelColumns], distance[kPanelColumns];
+  for (int64_t r = t.row; r < t.row + t.rows; ++r) {
+    float* x = s.scores + r * kPanelColumns;
+    const int64_t first_key = t.index * kPanelColumns;
+    if (terms.bias_format != BiasFormat::kNone) LoadBias<V>(terms, r, first_key, bias);
+    if (terms.alibi_slope != nullptr) {
+      const float ahead = static_cast<float>(terms.row_position[r] - first_key);
+      for (int c = 0; c < kPanelColumns; ++c) distance[c] = ahead - static_cast<float>(c);
+    }
+    for (int64_t c = 0; c < t.columns; c += V::kLanes) {
+      typename V::F y = V::Mul(V::Load(x + c), V::Set1(u.scale[r]));
+      if (terms.softcap > 0) {
+        const typename V::F e = Exp<V>(V::Mul(y, V::Set1(2.0f / terms.softcap)));
+        const typename V::F one = V::Set1(1.0f);
+        y = V::Mul(V::Set1(terms.softcap), V::Sub(one, V::Div(V::Set1(2.0f), V::Add(e, one))));
+      }
+      if (terms.bias_format != BiasFormat::kNone) y = V::Add(y, V::Load(bias + c));
+      if (terms.alibi_slope != nullptr) {
+        const typename V::F away = V::Load(distance + c);
+        y = V::Sub(y, V::Mul(V::Set1(terms.alibi_slope[r]), V::Max(away, V::Sub(V::Zero(), away))));
+      }
+      V::Store(x + c, y);
+    }
+  }
+}
+
+// Scores of the tile, terms added; what a row does not see is minus infinity.
+template <class V>
+void MaskedScores(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
+  TileScores<V>(u, s, t);
+  if (u.terms.is_on) AddTerms<V>(u, s, t);
+  if (!t.mixed) return;
+  for (int64_t r = t.row; r < t.row + t.rows; ++r) {
+    float* x = s.scores + r * kPanelColumns;
+    for (int64_t c = 0; c < t.columns; c += V::kLanes) {
+      V::Store(x + c, V::KeepVisible(V::Load(x + c), static_cast<uint32_t>(s.visible[r] >> c)));
+    }
+  }
+}
+
+// What softmax multiplies the scores by: with terms they carry the scale already.
+inline float ScaleLeft(const AttendArgs& u, int64_t row) {
+  return u.terms.is_on ? 1.0f : u.scale[row];
+}
+
+}  // namespace
+}  // namespace attend

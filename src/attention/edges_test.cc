@@ -1,5 +1,5 @@
 // Rows that see nothing, NaN and infinity, stale cache, very long uniform attention: the ways attention kernels are
-// known to fail (shared/facts: pitfalls 1, 2, 4, 7, 8, 26).
+// known to fail (pitfalls 1, 2, 4, 7, 8, 26 of docs/conformance.md).
 #include "attention/attention_test_util.h"
 
 namespace attend {

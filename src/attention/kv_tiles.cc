@@ -78,6 +78,9 @@ Result<void> CheckCache(const AttentionSchedule& s, const KvView& c, const std::
     return Bad("compute", "f32 or bf16 over a cache that is not quantised", "int8 over " + NameOf(c.format));
   }
   if (c.blocks != nullptr || kv_len == 0) return {};
+  if (c.format.k != c.k.dtype || (!c.v_in_k && c.format.v != c.v.dtype) || c.format.rotate_k) {
+    return Bad(name + " format", "the types of k and v", NameOf(c.format));
+  }
   ATTEND_RETURN_IF_ERROR(CheckPlain(name + " k", c.k, c.num_tokens, s.num_kv_heads, s.head_dim));
   return c.v_in_k ? Result<void>{} : CheckPlain(name + " v", c.v, c.num_tokens, s.num_kv_heads, s.v_head_dim);
 }

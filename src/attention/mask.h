@@ -57,7 +57,10 @@ struct Mask {
   static constexpr Mask None() { return {}; }
   static constexpr Mask Causal() { return {.kind = MaskKind::kCausal}; }
   // The last `tokens` keys, the query's own included (Mistral, Gemma: sliding_window).
-  static constexpr Mask CausalWindow(int64_t tokens) { return {.kind = MaskKind::kCausal, .window_left = tokens - 1}; }
+  // Precondition: tokens >= 1; fewer are refused.
+  static constexpr Mask CausalWindow(int64_t tokens) {
+    return {.kind = MaskKind::kCausal, .window_left = tokens >= 1 ? tokens - 1 : -2};
+  }
 
   constexpr int64_t PositionOf(int64_t query, int64_t q_len, int64_t kv_len) const {
     return alignment == MaskAlignment::kTopLeft ? query : query + kv_len - q_len;
@@ -65,10 +68,11 @@ struct Mask {
 
   // The band alone: both ends rise with the query.
   constexpr KeyRange Band(int64_t query, int64_t q_len, int64_t kv_len) const {
-    const int64_t position = PositionOf(query, q_len, kv_len);
-    const int64_t right = kind == MaskKind::kCausal ? 0 : window_right;
+    const int64_t position = PositionOf(query, q_len, kv_len), all = q_len + kv_len;
+    const int64_t right = kind == MaskKind::kCausal ? 0 : std::min(window_right, all);
     const int64_t end = right < 0 ? kv_len : std::clamp<int64_t>(position + 1 + right, 0, kv_len);
-    const int64_t begin = window_left < 0 ? 0 : std::clamp<int64_t>(position - window_left, 0, end);
+    const int64_t left = std::min(window_left, all);
+    const int64_t begin = left < 0 ? 0 : std::clamp<int64_t>(position - left, 0, end);
     return {begin, end};
   }
 

@@ -8,6 +8,11 @@
 #include "attention/unit_runner.h"
 
 namespace attend {
+namespace {
+
+constexpr float kClearly = 1.0f + 0x1p-19f;
+
+}  // namespace
 
 void UnitRunner::RunMerge(const AttentionMerge& merge, int thread) {
   const ThreadBuffers b = BuffersOf(thread);
@@ -42,7 +47,8 @@ RowSums UnitRunner::MergeObserved(const AttentionMerge& merge, int64_t r, float 
     if (parts_.lse[row] == -std::numeric_limits<float>::infinity()) continue;
     const float share = std::exp(parts_.lse[row] - lse);
     const RowSums& p = parts_.sums[row];
-    if (!(share * p.largest_weight <= total.largest_weight)) {
+    // The shares of equal weights differ by rounding: a later part must be clearly larger.
+    if (!(share * p.largest_weight <= total.largest_weight * kClearly)) {
       total.largest_weight = share * p.largest_weight;
       total.largest_key = p.largest_key;
     }

@@ -24,6 +24,7 @@ std::string Number(double value) {
 
 Result<void> CheckShape(const AttentionShape& s) {
   if (s.num_kv_heads < 1) return Bad("num_kv_heads", "at least 1", std::to_string(s.num_kv_heads));
+  if (s.num_q_heads > 65536) return Bad("num_q_heads", "at most 65536", std::to_string(s.num_q_heads));
   if (s.num_q_heads < 1 || s.num_q_heads % s.num_kv_heads != 0) {
     return Bad("num_q_heads", "a multiple of num_kv_heads",
                std::to_string(s.num_q_heads) + " and " + std::to_string(s.num_kv_heads));
@@ -33,13 +34,17 @@ Result<void> CheckShape(const AttentionShape& s) {
   if (s.q_lens.size() != s.kv_lens.size()) {
     return Bad("kv_lens", std::to_string(s.q_lens.size()) + " lengths", std::to_string(s.kv_lens.size()));
   }
-  constexpr int64_t kMost = int64_t{1} << 40;
+  // Lengths keep every product of them with heads and strides inside 64 bits, and the list of units in memory.
+  constexpr int64_t kMost = int64_t{1} << 32, kMostRows = int64_t{1} << 34;
+  int64_t rows = 0;
   for (size_t i = 0; i < s.q_lens.size(); ++i) {
     for (int64_t length : {s.q_lens[i], s.kv_lens[i]}) {
       if (length < 0 || length > kMost) {
-        return Bad("lengths", "0 to 2^40", std::to_string(length) + " in sequence " + std::to_string(i));
+        return Bad("lengths", "0 to 2^32", std::to_string(length) + " in sequence " + std::to_string(i));
       }
     }
+    rows += s.q_lens[i] * s.num_q_heads;
+    if (rows > kMostRows) return Bad("q_lens", "at most 2^34 query tokens x heads", std::to_string(rows));
   }
   return {};
 }

@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-static_assert(2 * kUnitsWanted * kRowTile <= kAttentionPartRows);
+static_assert(2 * kUnitsWanted * kSplitRowTile <= kAttentionPartRows);
 
 int64_t CeilDiv(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -29,8 +29,10 @@ int64_t SeenKeys(const AttentionSchedule& s, int64_t sequence, int64_t first, in
 void AddSequence(AttentionSchedule& s, int64_t sequence) {
   const int64_t num_rows = s.q_lens[sequence] * s.group_size;
   if (num_rows == 0) return;
-  const int64_t row_tiles = CeilDiv(num_rows, kRowTile);
-  const int64_t rows_of_tile = std::min(kRowTile, CeilDiv(CeilDiv(num_rows, row_tiles), 6) * 6);
+  const bool many = CeilDiv(num_rows, kRowTile) * s.num_kv_heads >= kUnitsWanted;
+  const int64_t most_rows = many ? kRowTile : kSplitRowTile;
+  const int64_t row_tiles = CeilDiv(num_rows, most_rows);
+  const int64_t rows_of_tile = std::min(most_rows, CeilDiv(CeilDiv(num_rows, row_tiles), 6) * 6);
   const int64_t parts_wanted = CeilDiv(kUnitsWanted, row_tiles * s.num_kv_heads);
   for (int64_t begin = 0; begin < num_rows; begin += rows_of_tile) {
     const KeyRange rows{begin, std::min(num_rows, begin + rows_of_tile)};

@@ -66,7 +66,7 @@ void StatisticsCollector::AddToMap(const ObservedRows& rows, Sequence& sequence)
       std::fill(mass.begin(), mass.end(), 0.0f);
       for (; row < rows.rows.end && row / rows.group_size / shape.cell_tokens == map_row; row += rows.group_size) {
         const float* cells = rows.cells + (row - rows.rows.begin) * rows.cell_stride;
-        for (int64_t i = 0; i < rows.num_cells; ++i) mass[i] += cells[i];
+        for (int64_t i = 0; i < rows.num_cells; ++i) mass[i] += cells[i] >= 0 ? cells[i] : 0.0f;  // a NaN row has none
       }
       std::atomic<int64_t>* to = sequence.cells.get() + (head * shape.num_rows + map_row) * shape.num_columns;
       for (int64_t column = first; column < last; ++column) {
@@ -82,7 +82,7 @@ void StatisticsCollector::AddToMap(const ObservedRows& rows, Sequence& sequence)
 
 std::vector<double> StatisticsCollector::Map(int64_t sequence, int64_t head) const {
   const Sequence& s = sequences_[sequence];
-  const int64_t cells = s.shape.num_rows * s.shape.num_columns;
+  const int64_t cells = s.cells ? s.shape.num_rows * s.shape.num_columns : 0;
   std::vector<double> map(static_cast<size_t>(cells));
   for (int64_t i = 0; i < cells; ++i) map[i] = static_cast<double>(s.cells[head * cells + i].load()) / kFixedPoint;
   return map;

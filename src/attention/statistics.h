@@ -41,7 +41,7 @@ class StatisticsCollector : public AttentionObserver {
   std::span<const RowStatistics> rows(int64_t sequence) const { return sequences_[sequence].rows; }
   const MapShape& map_shape(int64_t sequence) const { return sequences_[sequence].shape; }
   // Mass of each cell [num_rows, num_columns] of one head; a row of cells adds up to its number of queries that see
-  // something.
+  // something. Empty without keep_maps.
   std::vector<double> Map(int64_t sequence, int64_t head) const;
   uint64_t size_bytes() const;
 

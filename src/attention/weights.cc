@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "attention/check_buffers.h"
 #include "attention/kv_tiles.h"
 #include "attention/workspace_layout.h"
 
@@ -12,6 +13,7 @@ Result<void> AttentionWeights(const AttentionSchedule& s, const AttentionQueries
                               std::span<const KvView> caches, const float* lse, const WeightsRectangle& rectangle,
                               const KernelTable& kernels, float* weights) {
   ATTEND_RETURN_IF_ERROR(CheckCaches(s, caches));
+  ATTEND_RETURN_IF_ERROR(CheckQueries(s, queries));
   const auto check = [](const char* name, KeyRange range, int64_t limit) -> Result<void> {
     if (0 <= range.begin && range.begin <= range.end && range.end <= limit) return {};
     return tl::unexpected(Error{.code = ErrorCode::kAttentionBadShape,

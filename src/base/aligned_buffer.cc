@@ -25,6 +25,7 @@ void* AllocateAligned(size_t bytes) {
     return pointer;
   }
   void* pointer = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pointer != MAP_FAILED) madvise(pointer, bytes, MADV_HUGEPAGE);
   return pointer == MAP_FAILED ? nullptr : pointer;
 }
 

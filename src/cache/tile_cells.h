@@ -21,7 +21,7 @@ struct TileSide {
 
   // Packs a token's row [head_dim] into slot [0, 64) of a tile, rounded to the format: q8 to scale * [-127, 127], q4 to
   // scale * [-8, 7], the scale the half nearest to what the group's largest value needs. A group that holds a value
-  // that is not finite, or beyond a half's range, becomes NaN.
+  // that is not finite, or whose scale is beyond a half's range, becomes NaN.
   void Pack(uint8_t* tile, int64_t slot, const float* row) const;
   // The values that Pack stored.
   void Unpack(const uint8_t* tile, int64_t slot, float* row) const;

@@ -123,7 +123,7 @@ inline constexpr int64_t AttendScratchFloats(int64_t rows, int64_t k_dim, int64_
                         + 8                      // maximum, masks, first and near keys, largest key
                         + kPanelColumns / 4 + 1  // weights as 8 bits
                         + 16;                    // alignment
-  return (rows + 16) * a_row + kPanelColumns * (k_dim + v_width) + 256;
+  return (rows + 16) * a_row + kPanelColumns * (k_dim + v_width + 16) + 256;
 }
 
 }  // namespace attend

@@ -20,7 +20,8 @@ std::vector<std::string> Expand(std::string_view line) {
     const size_t open = line.find('{');
     for (std::string& text : all) text += line.substr(0, open);
     if (open == std::string_view::npos) break;
-    const size_t close = std::min(line.find('}', open), line.size());
+    const size_t close = line.find('}', open);
+    if (close == std::string_view::npos) return {};
     std::istringstream words(std::string(line.substr(open + 1, close - open - 1)));
     std::vector<std::string> longer;
     for (std::string word; std::getline(words, word, '|');) {
@@ -28,7 +29,7 @@ std::vector<std::string> Expand(std::string_view line) {
     }
     if (!longer.empty()) all = std::move(longer);
     if (all.size() > kMostCasesOfLine) return {};
-    line.remove_prefix(std::min(close + 1, line.size()));
+    line.remove_prefix(close + 1);
   }
   return all;
 }
@@ -73,6 +74,8 @@ bool Choose(std::string_view text, std::initializer_list<std::pair<std::string_v
 }
 
 bool ParseBias(std::string_view text, AttentionCase& c) {
+  c.bias_axes = "";
+  if (text == "off") return true;
   const size_t colon = text.find(':');
   if (colon == std::string_view::npos) return false;
   c.bias_axes = text.substr(colon + 1);
@@ -110,15 +113,24 @@ const std::map<std::string, Setter, std::less<>>& Setters() {
       {"window", [](S t, C& c) { return ParsePair(t, ',', c.window_left, c.window_right); }},
       {"prefix", [](S t, C& c) { return ParseNumber(t, c.prefix); }},
       {"docs", [](S t, C& c) { return ParseNumber(t, c.num_documents); }},
-      {"padding", [](S t, C& c) { return (c.padding = t) == "left" || t == "right" || t == "holes"; }},
-      {"tiles", [](S t, C& c) { return ParseNumber(t, c.tiles_percent) && c.tiles_percent >= 0; }},
+      {"padding",
+       [](S t, C& c) {
+         c.padding = t == "off" ? "" : t;
+         return t == "off" || t == "left" || t == "right" || t == "holes";
+       }},
+      {"tiles",
+       [](S t, C& c) {
+         c.tiles_percent = -1;
+         return t == "off" || (ParseNumber(t, c.tiles_percent) && c.tiles_percent >= 0 && c.tiles_percent <= 100);
+       }},
       {"bias", ParseBias},
       {"alibi", flag(&C::alibi)},
       {"sinks", flag(&C::sinks)},
       {"softcap", [](S t, C& c) { return ParseNumber(t, c.softcap); }},
       {"scale", [](S t, C& c) { return (c.scale_per_head = t == "heads") || ParseNumber(t, c.scale); }},
       {"queries", float_type(&C::q_dtype)},
-      {"out", float_type(&C::out_dtype)},
+      {"out",
+       [](S t, C& c) { return Choose<DType>(t, {{"f32", DType::kF32}, {"bf16", DType::kBf16}}, c.out_dtype); }},
       {"layout",
        [](S t, C& c) {
          return Choose<KvLayout>(
@@ -178,6 +190,7 @@ Result<AttentionCase> ParseCase(const std::string& text, const CaseDefaults& def
     }
   }
   if (c.kv_lens.empty()) c.kv_lens = c.q_lens;
+  if (c.prefix < 0 || c.num_documents < 0) return tl::unexpected(BadWord("prefix and docs of 0 or more", text));
   return c;
 }
 
@@ -188,7 +201,9 @@ Result<std::vector<AttentionCase>> ParseAttentionCases(std::string_view line, co
   for (const std::string& text : Expand(line)) {
     ATTEND_ASSIGN_OR_RETURN(cases.emplace_back(), ParseCase(text, defaults));
   }
-  if (cases.empty()) return tl::unexpected(BadWord("at most 1000 cases a line", std::string(line)));
+  if (cases.empty()) {
+    return tl::unexpected(BadWord("alternatives as {a|b}, at most 1000 cases a line", std::string(line)));
+  }
   return cases;
 }
 

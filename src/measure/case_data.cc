@@ -13,6 +13,7 @@ namespace attend {
 namespace {
 
 constexpr int64_t kMostDistinctTokens = 4096;  // longer caches repeat them
+constexpr int64_t kMostValues = int64_t{1} << 33;
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 void PutValue(std::vector<uint8_t>& bytes, DType dtype, int64_t i, float value) {
@@ -65,6 +66,17 @@ int64_t CaseRandom::Below(int64_t n) {
 Result<CaseData> CaseData::Make(const AttentionCase& c, int64_t num_layers) {
   CaseData data;
   data.case_ = c;
+  ATTEND_RETURN_IF_ERROR(CheckAttention(data.shape(), {}));
+  const int64_t tokens = Sum(c.q_lens) + Sum(c.kv_lens);
+  const int64_t bias_values = c.bias_axes.empty() ? 0 : Sum(c.q_lens) * Sum(c.kv_lens);
+  if (tokens * c.num_q_heads * c.head_dim > kMostValues || bias_values * c.num_q_heads > kMostValues) {
+    return tl::unexpected(Error{.code = ErrorCode::kBadArgument,
+                                .where = "attention case",
+                                .subject = "q and kv",
+                                .expected = "tensors of at most 2^33 values",
+                                .found = c.text,
+                                .hint = {}});
+  }
   data.num_layers_ = c.layout == KvLayout::kCache ? num_layers : 1;
   data.num_tokens_ = Sum(c.q_lens);
   CaseRandom random(c.seed);
@@ -159,7 +171,7 @@ void CaseData::MakeMask(CaseRandom& random) {
     if (c.num_documents > 0) {
       const size_t first = kv_documents_.size();
       for (int64_t key = 0; key < kv_len; ++key) {
-        kv_documents_.push_back(static_cast<int32_t>(7 * (key * c.num_documents / kv_len) % 11));
+        kv_documents_.push_back(static_cast<int32_t>((key * c.num_documents / kv_len + 5) % c.num_documents));
       }
       for (int64_t i = 0; i < q_len; ++i) {
         const int64_t position = band.PositionOf(i, q_len, kv_len);

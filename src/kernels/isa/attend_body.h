@@ -10,7 +10,9 @@ namespace {
 // The tile as the mask lets the unit's rows see it; rows 0: nothing to do.
 inline Tile VisibleTile(const AttendArgs& u, const UnitScratch& s, int64_t index) {
   const TileRows seen = u.mask(u.mask_context, index, s.visible);
-  Tile t = {index, seen.first, seen.last - seen.first, kPanelColumns, kPanelColumns, seen.mixed};
+  Tile t = {index, seen.first, seen.last - seen.first, kPanelColumns, kPanelColumns, seen.mixed, 0};
+  const bool has_next = u.kv.blocks != nullptr && (index + 1) * kPanelColumns < u.key_end;
+  if (has_next) t.ahead = u.kv.blocks[index + 1] - u.kv.blocks[index];
   if (!seen.mixed || t.rows <= 0) return t;
   uint64_t any = 0;
   for (int64_t r = seen.first; r < seen.last; ++r) any |= s.visible[r];

@@ -2,7 +2,7 @@
 // and the same on every instruction set; scales meet them at the end.
 #pragma once
 
-#include "kernels/isa/kv_unpack.h"
+#include "kernels/isa/cell_kinds.h"
 
 namespace attend {
 namespace {
@@ -34,9 +34,10 @@ struct IntCells {
 };
 
 // sums[r][n] of kRows rows and kVectors vectors of columns over `inputs` inputs; a [kRows][lda] bytes, b: the tile's
-// cells with ldb columns. finish(r, n, sums) takes each.
+// cells with ldb columns, `ahead` as in matmul_body.h. finish(r, n, sums) takes each.
 template <class V, class Cells, int kRows, int kVectors, class Finish>
-void IntTile(const uint8_t* a, int64_t lda, const uint8_t* b, int64_t ldb, int64_t inputs, const Finish& finish) {
+void IntTile(const uint8_t* a, int64_t lda, const uint8_t* b, int64_t ldb, int64_t inputs, int64_t ahead,
+             const Finish& finish) {
   typename V::I sums[kRows][kVectors];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
@@ -44,6 +45,7 @@ void IntTile(const uint8_t* a, int64_t lda, const uint8_t* b, int64_t ldb, int64
     for (int n = 0; n < kVectors; ++n) sums[r][n] = V::ZeroWords();
   }
   for (int64_t i = 0; i < inputs; i += Cells::kInputs) {
+    AskFor<V, true, kVectors, 4>(b + i / Cells::kInputs * 4 * ldb, ahead);
     typename V::I cells[kVectors][Cells::kWords];
 #pragma GCC unroll 8
     for (int n = 0; n < kVectors; ++n) Cells::Load(b + i / Cells::kInputs * 4 * ldb + 4 * n * V::kLanes, cells[n]);
@@ -65,22 +67,22 @@ void IntTile(const uint8_t* a, int64_t lda, const uint8_t* b, int64_t ldb, int64
 }
 
 template <class V, class Cells, int kVectors, class Finish>
-void IntRows(int64_t rows, const uint8_t* a, int64_t lda, const uint8_t* b, int64_t ldb, int64_t inputs,
+void IntRows(int64_t rows, const uint8_t* a, int64_t lda, const uint8_t* b, int64_t ldb, int64_t inputs, int64_t ahead,
              const Finish& finish) {
   int64_t row = 0;
   const auto at = [&](int64_t first) {
     return [&finish, first](int r, int n, typename V::I sums) { finish(first + r, n, sums); };
   };
   for (; row + 4 <= rows; row += 4) {
-    IntTile<V, Cells, 4, kVectors>(a + row * lda, lda, b, ldb, inputs, at(row));
+    IntTile<V, Cells, 4, kVectors>(a + row * lda, lda, b, ldb, inputs, ahead, at(row));
   }
   switch (rows - row) {
     case 1:
-      return IntTile<V, Cells, 1, kVectors>(a + row * lda, lda, b, ldb, inputs, at(row));
+      return IntTile<V, Cells, 1, kVectors>(a + row * lda, lda, b, ldb, inputs, ahead, at(row));
     case 2:
-      return IntTile<V, Cells, 2, kVectors>(a + row * lda, lda, b, ldb, inputs, at(row));
+      return IntTile<V, Cells, 2, kVectors>(a + row * lda, lda, b, ldb, inputs, ahead, at(row));
     case 3:
-      return IntTile<V, Cells, 3, kVectors>(a + row * lda, lda, b, ldb, inputs, at(row));
+      return IntTile<V, Cells, 3, kVectors>(a + row * lda, lda, b, ldb, inputs, ahead, at(row));
     default:
       return;
   }
@@ -89,17 +91,17 @@ void IntRows(int64_t rows, const uint8_t* a, int64_t lda, const uint8_t* b, int6
 // finish(row, first column, sums) for every row and vector of `columns` columns (a multiple of 16).
 template <class V, class Cells, class Finish>
 void IntMultiply(int64_t rows, int64_t columns, const uint8_t* a, int64_t lda, const uint8_t* b, int64_t ldb,
-                 int64_t inputs, const Finish& finish) {
+                 int64_t inputs, int64_t ahead, const Finish& finish) {
   constexpr int64_t kTileColumns = int64_t{V::kTileVectors} * V::kLanes;
   int64_t column = 0;
   const auto at = [&](int64_t first) {
     return [&finish, first](int64_t r, int n, typename V::I sums) { finish(r, first + n * V::kLanes, sums); };
   };
   for (; column + kTileColumns <= columns; column += kTileColumns) {
-    IntRows<V, Cells, V::kTileVectors>(rows, a, lda, b + 4 * column, ldb, inputs, at(column));
+    IntRows<V, Cells, V::kTileVectors>(rows, a, lda, b + 4 * column, ldb, inputs, ahead, at(column));
   }
   for (; column < columns; column += V::kLanes) {
-    IntRows<V, Cells, 1>(rows, a, lda, b + 4 * column, ldb, inputs, at(column));
+    IntRows<V, Cells, 1>(rows, a, lda, b + 4 * column, ldb, inputs, ahead, at(column));
   }
 }
 

@@ -36,19 +36,30 @@ struct TileSums {
 };
 
 // Kinds of operands. Run: c[kRows][kVectors] (+)= a[kRows][k] b[k][..] for one register tile; b has ldb columns an
-// input.
+// input. A streaming kind also asks for what lies `ahead` elements behind each element of b: few rows over much memory
+// wait for that memory, and what is read next is known.
+template <class V, bool kStreams, int kVectors, int kCells, class B>
+inline __attribute__((always_inline)) void AskFor(const B* b, int64_t ahead) {
+  if constexpr (kStreams) {
+    constexpr int kLineElements = 64 / static_cast<int>(sizeof(B));
+#pragma GCC unroll 16
+    for (int i = 0; i < kVectors * V::kLanes * kCells; i += kLineElements) __builtin_prefetch(b + ahead + i, 0, 2);
+  }
+}
 
 // Floats times floats.
-template <class V>
+template <class V, bool kStreams = false>
 struct FloatKind {
   using A = float;
   using B = float;
   static constexpr int kCells = 1;  // elements of b a column and input row
 
   template <int kRows, int kVectors>
-  static void Run(const A* a, int64_t lda, const B* b, int64_t ldb, int64_t k, float* c, int64_t ldc, bool accumulate) {
+  static void Run(const A* a, int64_t lda, const B* b, int64_t ldb, int64_t k, float* c, int64_t ldc, bool accumulate,
+                  int64_t ahead) {
     TileSums<V, kRows, kVectors> sums(c, ldc, accumulate);
     for (int64_t i = 0; i < k; ++i) {
+      AskFor<V, kStreams, kVectors, kCells>(b + i * ldb, ahead);
       typename V::F column[kVectors];
 #pragma GCC unroll 8
       for (int n = 0; n < kVectors; ++n) column[n] = V::Load(b + i * ldb + n * V::kLanes);
@@ -64,24 +75,36 @@ struct FloatKind {
 };
 
 // Floats times bf16 pairs: b is [k/2][ldb][2]; k even.
-template <class V>
+template <class V, bool kStreams = false>
 struct PairKind {
   using A = float;
   using B = uint16_t;
   static constexpr int kCells = 2;
 
   template <int kRows, int kVectors>
-  static void Run(const A* a, int64_t lda, const B* b, int64_t ldb, int64_t k, float* c, int64_t ldc, bool accumulate) {
+  static void Run(const A* a, int64_t lda, const B* b, int64_t ldb, int64_t k, float* c, int64_t ldc, bool accumulate,
+                  int64_t ahead) {
     TileSums<V, kRows, kVectors> sums(c, ldc, accumulate);
     for (int64_t i = 0; i < k; i += 2) {
+      AskFor<V, kStreams, kVectors, kCells>(b + i * ldb, ahead);
+      // Two vectors at a time: what they share of a is loaded once, and their halves still fit the registers.
+      constexpr int kTogether = kVectors % 2 == 0 ? 2 : 1;
 #pragma GCC unroll 8
-      for (int n = 0; n < kVectors; ++n) {
-        const B* pairs = b + i * ldb + 2 * n * V::kLanes;
-        const typename V::F even = V::EvenBf16(pairs), odd = V::OddBf16(pairs);
+      for (int first = 0; first < kVectors; first += kTogether) {
+        typename V::F even[kTogether], odd[kTogether];
+#pragma GCC unroll 2
+        for (int n = 0; n < kTogether; ++n) {
+          even[n] = V::EvenBf16(b + i * ldb + 2 * (first + n) * V::kLanes);
+          odd[n] = V::OddBf16(b + i * ldb + 2 * (first + n) * V::kLanes);
+        }
 #pragma GCC unroll 8
         for (int r = 0; r < kRows; ++r) {
-          sums.at[r][n] = V::Fma(V::Set1(a[r * lda + i]), even, sums.at[r][n]);
-          sums.at[r][n] = V::Fma(V::Set1(a[r * lda + i + 1]), odd, sums.at[r][n]);
+          const typename V::F x = V::Set1(a[r * lda + i]), y = V::Set1(a[r * lda + i + 1]);
+#pragma GCC unroll 2
+          for (int n = 0; n < kTogether; ++n) {
+            sums.at[r][first + n] = V::Fma(x, even[n], sums.at[r][first + n]);
+            sums.at[r][first + n] = V::Fma(y, odd[n], sums.at[r][first + n]);
+          }
         }
       }
     }
@@ -90,16 +113,18 @@ struct PairKind {
 };
 
 // bf16 pairs times bf16 pairs, by the dot-product instruction; k even.
-template <class V>
+template <class V, bool kStreams = false>
 struct DotKind {
   using A = uint16_t;
   using B = uint16_t;
   static constexpr int kCells = 2;
 
   template <int kRows, int kVectors>
-  static void Run(const A* a, int64_t lda, const B* b, int64_t ldb, int64_t k, float* c, int64_t ldc, bool accumulate) {
+  static void Run(const A* a, int64_t lda, const B* b, int64_t ldb, int64_t k, float* c, int64_t ldc, bool accumulate,
+                  int64_t ahead) {
     TileSums<V, kRows, kVectors> sums(c, ldc, accumulate);
     for (int64_t i = 0; i < k; i += 2) {
+      AskFor<V, kStreams, kVectors, kCells>(b + i * ldb, ahead);
       typename V::Pairs column[kVectors];
 #pragma GCC unroll 8
       for (int n = 0; n < kVectors; ++n) column[n] = V::LoadPairs(b + i * ldb + 2 * n * V::kLanes);
@@ -117,21 +142,21 @@ struct DotKind {
 // Any number of rows, as full register tiles and one smaller.
 template <class Kind, int kVectors>
 void RunRows(int64_t rows, const typename Kind::A* a, int64_t lda, const typename Kind::B* b, int64_t ldb, int64_t k,
-             float* c, int64_t ldc, bool accumulate) {
+             float* c, int64_t ldc, bool accumulate, int64_t ahead) {
   for (; rows >= kRegisterRows; rows -= kRegisterRows, a += kRegisterRows * lda, c += kRegisterRows * ldc) {
-    Kind::template Run<kRegisterRows, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+    Kind::template Run<kRegisterRows, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate, ahead);
   }
   switch (rows) {
     case 1:
-      return Kind::template Run<1, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+      return Kind::template Run<1, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate, ahead);
     case 2:
-      return Kind::template Run<2, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+      return Kind::template Run<2, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate, ahead);
     case 3:
-      return Kind::template Run<3, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+      return Kind::template Run<3, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate, ahead);
     case 4:
-      return Kind::template Run<4, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+      return Kind::template Run<4, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate, ahead);
     case 5:
-      return Kind::template Run<5, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate);
+      return Kind::template Run<5, kVectors>(a, lda, b, ldb, k, c, ldc, accumulate, ahead);
     default:
       return;
   }
@@ -140,19 +165,19 @@ void RunRows(int64_t rows, const typename Kind::A* a, int64_t lda, const typenam
 // c[rows][columns] (+)= a b for any rows and k; columns a multiple of 16.
 template <class V, class Kind>
 void Multiply(int64_t rows, int64_t columns, int64_t k, const typename Kind::A* a, int64_t lda,
-              const typename Kind::B* b, int64_t ldb, float* c, int64_t ldc, bool accumulate) {
+              const typename Kind::B* b, int64_t ldb, float* c, int64_t ldc, bool accumulate, int64_t ahead = 0) {
   constexpr int64_t kTileColumns = int64_t{V::kTileVectors} * V::kLanes;
   for (; columns >= kTileColumns; columns -= kTileColumns, b += Kind::kCells * kTileColumns, c += kTileColumns) {
-    RunRows<Kind, V::kTileVectors>(rows, a, lda, b, ldb, k, c, ldc, accumulate);
+    RunRows<Kind, V::kTileVectors>(rows, a, lda, b, ldb, k, c, ldc, accumulate, ahead);
   }
   if constexpr (kTileColumns > 16) {
     switch (columns / V::kLanes) {
       case 1:
-        return RunRows<Kind, 1>(rows, a, lda, b, ldb, k, c, ldc, accumulate);
+        return RunRows<Kind, 1>(rows, a, lda, b, ldb, k, c, ldc, accumulate, ahead);
       case 2:
-        return RunRows<Kind, 2>(rows, a, lda, b, ldb, k, c, ldc, accumulate);
+        return RunRows<Kind, 2>(rows, a, lda, b, ldb, k, c, ldc, accumulate, ahead);
       case 3:
-        return RunRows<Kind, 3>(rows, a, lda, b, ldb, k, c, ldc, accumulate);
+        return RunRows<Kind, 3>(rows, a, lda, b, ldb, k, c, ldc, accumulate, ahead);
       default:
         return;
     }

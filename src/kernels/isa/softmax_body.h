@@ -11,18 +11,16 @@ namespace {
 // near the maximum, so that a constant added to all scores changes nothing and scores of any size survive. What is
 // summed is what meets V: equal values then give exactly that value.
 template <class V, bool kRound, bool kPack, bool kObserve>
-TileRowSums<V> TileWeights(float* x, int64_t columns, float factor, float maximum, const CellWriter& cells) {
+inline __attribute__((always_inline)) TileRowSums<V> WeightsOfColumns(float* x, int64_t columns, float factor,
+                                                                      float maximum, const CellWriter& cells) {
   const typename V::F scale = V::Set1(factor), shift = V::Set1(maximum);
   TileRowSums<V> sums = {V::Zero(), V::Zero(), V::Zero()};
-  typename V::F unrounded = V::Zero();  // carries a NaN that rounding by integers would lose
   typename V::F cell = V::Zero();
+#pragma GCC unroll 4
   for (int64_t c = 0; c < columns; c += V::kLanes) {
     const typename V::F y = V::Mul(V::Sub(V::Load(x + c), shift), scale);
-    typename V::F p = Exp2OfNegative<V>(y);
-    if constexpr (kRound) {
-      unrounded = V::Add(unrounded, p);
-      p = V::RoundBf16Number(p);
-    }
+    typename V::F p = Exp2OfNegative<V, kRound>(y);
+    if constexpr (kRound) p = RoundWeight<V>(p);
     sums.weights = V::Add(sums.weights, p);
     if constexpr (kObserve) {
       sums.exponents = V::Fma(p, V::Max(y, V::Set1(-200.0f)), sums.exponents);  // 0 times -inf must not be NaN
@@ -40,10 +38,15 @@ TileRowSums<V> TileWeights(float* x, int64_t columns, float factor, float maximu
       V::Store(x + c, p);
     }
   }
-  if constexpr (kRound) {
-    if (V::HasNan(unrounded)) sums.weights = unrounded;
-  }
   return sums;
+}
+
+// Whole tiles, nearly all, in a loop of known length: its steps then overlap.
+template <class V, bool kRound, bool kPack, bool kObserve>
+TileRowSums<V> TileWeights(float* x, int64_t columns, float factor, float maximum, const CellWriter& cells) {
+  return columns == kPanelColumns
+             ? WeightsOfColumns<V, kRound, kPack, kObserve>(x, kPanelColumns, factor, maximum, cells)
+             : WeightsOfColumns<V, kRound, kPack, kObserve>(x, columns, factor, maximum, cells);
 }
 
 template <class V, bool kObserve>
@@ -80,12 +83,22 @@ void EmptyRow(const UnitScratch& s, const Tile& t, int64_t row, float* x) {
   if (any_nan) s.sum[row * kSumLanes] = __builtin_nanf("");
 }
 
+template <class V>
+float LargestOf(const float* x, int64_t columns) {
+  typename V::F largest = V::Set1(kMinusInfinity);
+  if (columns == kPanelColumns) {
+#pragma GCC unroll 16
+    for (int64_t c = 0; c < kPanelColumns; c += V::kLanes) largest = V::Max(largest, V::Load(x + c));
+  } else {
+    for (int64_t c = 0; c < columns; c += V::kLanes) largest = V::Max(largest, V::Load(x + c));
+  }
+  return V::ReduceMax(largest);
+}
+
 template <class V, bool kObserve>
 void SoftmaxRow(const AttendArgs& u, const UnitScratch& s, const Tile& t, int64_t row) {
   float* x = s.scores + row * kPanelColumns;
-  typename V::F largest = V::Set1(kMinusInfinity);
-  for (int64_t c = 0; c < t.columns; c += V::kLanes) largest = V::Max(largest, V::Load(x + c));
-  const float old_maximum = s.maximum[row], tile_maximum = V::ReduceMax(largest);
+  const float old_maximum = s.maximum[row], tile_maximum = LargestOf<V>(x, t.columns);
   const bool grew = tile_maximum > old_maximum;
   const float maximum = grew ? tile_maximum : old_maximum;
   if (maximum == kMinusInfinity) return EmptyRow<V>(s, t, row, x);

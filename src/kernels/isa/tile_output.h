@@ -48,10 +48,29 @@ void IntOutput(const AttendArgs& u, const UnitScratch& s, const Tile& t, const u
     }
     const int64_t first = g * u.kv.v_group;
     IntMultiply<V, Cells>(t.rows, MinOf(width - first, u.kv.v_group), s.p_codes + t.row * kPanelColumns, kPanelColumns,
-                          v + 4 * first, width, keys, [&](int64_t r, int64_t column, typename V::I sums) {
+                          v + 4 * first, width, keys, t.ahead, [&](int64_t r, int64_t column, typename V::I sums) {
                             float* out = u.out + (t.row + r) * width + first + column;
                             V::Store(out, V::Fma(V::WordsToFloat(sums), V::Set1(s.p_scale[t.row + r]), V::Load(out)));
                           });
+  }
+}
+
+// Few rows over quantised V: weights times the scales of their keys meet the codes.
+template <class V, class Words>
+void WordOutput(const AttendArgs& u, const UnitScratch& s, const Tile& t, const uint8_t* v) {
+  const int64_t width = u.kv.v_width;
+  const uint16_t* scales = VScales(u.kv, v);
+  const int64_t keys = (t.keys + Words::kInputs - 1) / Words::kInputs * Words::kInputs;
+  for (int64_t first = 0; first < width; first += u.kv.v_group, scales += kPanelColumns) {
+    for (int64_t r = 0; r < t.rows; ++r) {
+      const float* x = s.scores + (t.row + r) * kPanelColumns;
+      float* scaled = s.p_scaled + r * kPanelColumns;
+      for (int64_t c = 0; c < t.columns; c += V::kLanes) {
+        V::Store(scaled + c, V::Mul(V::Load(x + c), V::LoadF16(scales + c)));
+      }
+    }
+    Multiply<V, WordKind<V, Words>>(t.rows, MinOf(width - first, u.kv.v_group), keys, s.p_scaled, kPanelColumns,
+                                    v + 4 * first, width, u.out + t.row * width + first, width, true, t.ahead);
   }
 }
 
@@ -105,20 +124,40 @@ void TileOutput(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
     if (HasIntValues(u)) {
       return u.kv.v_format == CellFormat::kQ8 ? IntOutput<V, 8>(u, s, t, v) : IntOutput<V, 4>(u, s, t, v);
     }
+    if (t.rows <= kSharedWordRows && IsQuantised(u.kv.v_format)) {
+      return u.kv.v_format == CellFormat::kQ8 ? WordOutput<V, ByteWords<V, false>>(u, s, t, v)
+                                              : WordOutput<V, NibbleWords<V>>(u, s, t, v);
+    }
+    if (few && u.kv.v_format == CellFormat::kF16) {
+      return Multiply<V, HalfKind<V>>(t.rows, width, t.keys, p, kPanelColumns, reinterpret_cast<const uint16_t*>(v),
+                                      width, out, width, true, t.ahead / 2);
+    }
     if (u.kv.v_format == CellFormat::kF32) {
-      return Multiply<V, FloatKind<V>>(t.rows, width, t.keys, p, kPanelColumns, reinterpret_cast<const float*>(v),
-                                       width, out, width, true);
+      const float* cells = reinterpret_cast<const float*>(v);
+      if (few) {
+        return Multiply<V, FloatKind<V, true>>(t.rows, width, t.keys, p, kPanelColumns, cells, width, out, width, true,
+                                               t.ahead / 4);
+      }
+      return Multiply<V, FloatKind<V>>(t.rows, width, t.keys, p, kPanelColumns, cells, width, out, width, true);
     }
     if (u.kv.v_format == CellFormat::kBf16) {
       const uint16_t* pairs = reinterpret_cast<const uint16_t*>(v);
       const int64_t keys = t.keys + (t.keys & 1);
       if constexpr (V::kHasBf16Dot) {
         if (PacksWeights<V>(u)) {  // the row's weights lie as bf16 at the start of its 64 floats
-          return Multiply<V, DotKind<V>>(t.rows, width, keys, reinterpret_cast<const uint16_t*>(p), 2 * kPanelColumns,
-                                         pairs, width, out, width, true);
+          const uint16_t* weights = reinterpret_cast<const uint16_t*>(p);
+          if (few) {
+            return Multiply<V, DotKind<V, true>>(t.rows, width, keys, weights, 2 * kPanelColumns, pairs, width, out,
+                                                 width, true, t.ahead / 2);
+          }
+          return Multiply<V, DotKind<V>>(t.rows, width, keys, weights, 2 * kPanelColumns, pairs, width, out, width,
+                                         true);
         }
       }
-      if (few) return Multiply<V, PairKind<V>>(t.rows, width, keys, p, kPanelColumns, pairs, width, out, width, true);
+      if (few) {
+        return Multiply<V, PairKind<V, true>>(t.rows, width, keys, p, kPanelColumns, pairs, width, out, width, true,
+                                              t.ahead / 2);
+      }
     }
   }
   if (!t.mixed) UnpackV<V>(u.kv, t.index, t.keys, s.k_tile, s.v_tile);

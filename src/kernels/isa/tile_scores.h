@@ -15,6 +15,7 @@ struct Tile {
   int64_t keys;
   int64_t columns;
   bool mixed;
+  int64_t ahead;  // bytes to the same place of the tile that is read next; 0: there is none
 };
 
 template <class V, int kBits>
@@ -27,7 +28,7 @@ void IntScores(const AttendArgs& u, const UnitScratch& s, const Tile& t, const u
     const int64_t first = g * u.kv.k_group, inputs = MinOf(d - first, u.kv.k_group);
     IntMultiply<V, Cells>(
         t.rows, t.columns, s.q_codes + t.row * d + first, d, k + first / Cells::kInputs * 4 * kPanelColumns,
-        kPanelColumns, inputs, [&](int64_t r, int64_t column, typename V::I sums) {
+        kPanelColumns, inputs, t.ahead, [&](int64_t r, int64_t column, typename V::I sums) {
           const int64_t row = t.row + r;
           const typename V::F whole = V::WordsToFloat(V::SubtractWords(sums, kZero * s.q_sums[row * groups + g]));
           const typename V::F scale = V::Mul(V::LoadF16(scales + g * kPanelColumns + column), V::Set1(s.q_scale[row]));
@@ -55,6 +56,27 @@ void PlainScores(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
   }
 }
 
+// Few rows against quantised K: the products of codes, then their scales.
+template <class V, class Words>
+void WordScores(const AttendArgs& u, const UnitScratch& s, const Tile& t, const uint8_t* k) {
+  const int64_t d = u.kv.k_dim;
+  const uint16_t* scales = KScales(u.kv, k);
+  for (int64_t first = 0; first < d; first += u.kv.k_group, scales += kPanelColumns) {
+    const int64_t inputs = MinOf(d - first, u.kv.k_group);
+    Multiply<V, WordKind<V, Words>>(t.rows, t.columns, inputs, u.q + t.row * d + first, d,
+                                    k + first / Words::kInputs * 4 * kPanelColumns, kPanelColumns, s.p_scaled,
+                                    kPanelColumns, false, t.ahead);
+    for (int64_t r = 0; r < t.rows; ++r) {
+      float* x = s.scores + (t.row + r) * kPanelColumns;
+      const float* codes = s.p_scaled + r * kPanelColumns;
+      for (int64_t c = 0; c < t.columns; c += V::kLanes) {
+        const typename V::F y = V::Mul(V::Load(codes + c), V::LoadF16(scales + c));
+        V::Store(x + c, first == 0 ? y : V::Add(V::Load(x + c), y));
+      }
+    }
+  }
+}
+
 template <class V>
 void TileScores(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
   const int64_t d = u.kv.k_dim;
@@ -68,20 +90,37 @@ void TileScores(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
     if (HasIntKeys(u)) {
       return u.kv.k_format == CellFormat::kQ8 ? IntScores<V, 8>(u, s, t, k) : IntScores<V, 4>(u, s, t, k);
     }
+    if (t.rows <= kSharedWordRows && IsQuantised(u.kv.k_format)) {
+      return u.kv.k_format == CellFormat::kQ8 ? WordScores<V, ByteWords<V, true>>(u, s, t, k)
+                                              : WordScores<V, NibbleWords<V>>(u, s, t, k);
+    }
+    if (few && u.kv.k_format == CellFormat::kF16) {
+      return Multiply<V, HalfKind<V>>(t.rows, t.columns, d, q, d, reinterpret_cast<const uint16_t*>(k), kPanelColumns,
+                                      out, kPanelColumns, false, t.ahead / 2);
+    }
     if (u.kv.k_format == CellFormat::kF32) {
-      return Multiply<V, FloatKind<V>>(t.rows, t.columns, d, q, d, reinterpret_cast<const float*>(k), kPanelColumns,
-                                       out, kPanelColumns, false);
+      const float* cells = reinterpret_cast<const float*>(k);
+      if (few) {
+        return Multiply<V, FloatKind<V, true>>(t.rows, t.columns, d, q, d, cells, kPanelColumns, out, kPanelColumns,
+                                               false, t.ahead / 4);
+      }
+      return Multiply<V, FloatKind<V>>(t.rows, t.columns, d, q, d, cells, kPanelColumns, out, kPanelColumns, false);
     }
     if (u.kv.k_format == CellFormat::kBf16) {
       const uint16_t* pairs = reinterpret_cast<const uint16_t*>(k);
       if constexpr (V::kHasBf16Dot) {
         if (RoundsWeights(u)) {
-          return Multiply<V, DotKind<V>>(t.rows, t.columns, d, s.q_bf16 + t.row * d, d, pairs, kPanelColumns, out,
-                                         kPanelColumns, false);
+          const uint16_t* a = s.q_bf16 + t.row * d;
+          if (few) {
+            return Multiply<V, DotKind<V, true>>(t.rows, t.columns, d, a, d, pairs, kPanelColumns, out, kPanelColumns,
+                                                 false, t.ahead / 2);
+          }
+          return Multiply<V, DotKind<V>>(t.rows, t.columns, d, a, d, pairs, kPanelColumns, out, kPanelColumns, false);
         }
       }
       if (few) {
-        return Multiply<V, PairKind<V>>(t.rows, t.columns, d, q, d, pairs, kPanelColumns, out, kPanelColumns, false);
+        return Multiply<V, PairKind<V, true>>(t.rows, t.columns, d, q, d, pairs, kPanelColumns, out, kPanelColumns,
+                                              false, t.ahead / 2);
       }
     }
   }
@@ -127,7 +166,8 @@ void AddTerms(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
     for (int64_t c = 0; c < t.columns; c += V::kLanes) {
       typename V::F y = V::Mul(V::Load(x + c), V::Set1(u.scale[r]));
       if (terms.softcap > 0) {
-        const typename V::F e = Exp<V>(V::Mul(y, V::Set1(2.0f / terms.softcap)));
+        const float inverse = 2.0f / terms.softcap < __FLT_MAX__ ? 2.0f / terms.softcap : __FLT_MAX__;
+        const typename V::F e = Exp<V>(V::Mul(y, V::Set1(inverse)));
         const typename V::F one = V::Set1(1.0f);
         y = V::Mul(V::Set1(terms.softcap), V::Sub(one, V::Div(V::Set1(2.0f), V::Add(e, one))));
       }

@@ -7,7 +7,8 @@ namespace attend {
 namespace {
 
 // Rows up to this many read a tile's cells directly; more rows share one unpacked copy of it.
-inline constexpr int64_t kSharedTileRows = 12;
+inline constexpr int64_t kSharedTileRows = 36;
+inline constexpr int64_t kSharedWordRows = 12;  // the same of 8- and 4-bit cells, which take more steps to read
 
 struct UnitScratch {
   float* scores;         // [rows][64], then weights in place
@@ -25,6 +26,7 @@ struct UnitScratch {
   uint64_t* visible;     // [rows]: bits of the tile's keys
   uint8_t* p_codes;      // [rows][64]
   float* p_scale;        // [rows]
+  float* p_scaled;        // [kSharedWordRows][64]: weights times the scales of V
   float* k_tile;         // [k_dim][64] unpacked
   float* v_tile;         // [64][v_width] unpacked
 };
@@ -57,6 +59,7 @@ inline UnitScratch Carve(const AttendArgs& u) {
   s.visible = Take<uint64_t>(memory, rows);
   s.p_codes = Take<uint8_t>(memory, rows * kPanelColumns);
   s.p_scale = Take<float>(memory, rows);
+  s.p_scaled = Take<float>(memory, kSharedWordRows * kPanelColumns);
   return s;
 }
 

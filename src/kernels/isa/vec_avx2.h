@@ -26,7 +26,6 @@ struct VecAvx2 {
   static F Fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
   static F Max(F a, F b) { return _mm256_max_ps(a, b); }
   static F Min(F a, F b) { return _mm256_min_ps(a, b); }
-  static bool HasNan(F v) { return _mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)) != 0; }
   static float ReduceAdd(F v) {
     __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
     s = _mm_add_ps(s, _mm_movehl_ps(s, s));
@@ -61,13 +60,6 @@ struct VecAvx2 {
     const __m256i quiet = _mm256_or_si256(_mm256_and_si256(bits, high), _mm256_set1_epi32(0x00400000));
     return _mm256_blendv_ps(_mm256_castsi256_ps(rounded), _mm256_castsi256_ps(quiet),
                             _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
-  }
-  // The same for values that are not NaN.
-  static F RoundBf16Number(F v) {
-    const __m256i bits = _mm256_castps_si256(v);
-    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    const __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
-    return _mm256_castsi256_ps(_mm256_and_si256(rounded, _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
   }
   static void StoreBf16(uint16_t* p, F v) {
     const __m256i words = _mm256_srli_epi32(_mm256_castps_si256(RoundBf16(v)), 16);
@@ -107,6 +99,7 @@ struct VecAvx2 {
   static F SignedByte(I v, int i) {
     return _mm256_cvtepi32_ps(_mm256_srai_epi32(_mm256_slli_epi32(v, 24 - 8 * i), 24));
   }
+  static I FlipSigns(I v) { return _mm256_xor_si256(v, _mm256_set1_epi8(static_cast<char>(0x80))); }
   static I LowNibbles(I v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
   static I HighNibbles(I v) { return LowNibbles(_mm256_srli_epi16(v, 4)); }
   static I BytesMinus(I v, char x) { return _mm256_sub_epi8(v, _mm256_set1_epi8(x)); }

@@ -27,7 +27,6 @@ struct VecAvx512 {
   static F Fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
   static F Max(F a, F b) { return _mm512_max_ps(a, b); }
   static F Min(F a, F b) { return _mm512_min_ps(a, b); }
-  static bool HasNan(F v) { return _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q) != 0; }
   static float ReduceAdd(F v) { return _mm512_reduce_add_ps(v); }
   static float ReduceMax(F v) { return _mm512_reduce_max_ps(v); }
 
@@ -53,13 +52,7 @@ struct VecAvx512 {
     const __mmask16 is_nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
     return _mm512_castsi512_ps(_mm512_and_si512(_mm512_mask_mov_epi32(rounded, is_nan, quiet), high));
   }
-  // The same for values that are not NaN, and the store of values already rounded.
-  static F RoundBf16Number(F v) {
-    const __m512i bits = _mm512_castps_si512(v);
-    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
-    const __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
-    return _mm512_castsi512_ps(_mm512_and_si512(rounded, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
-  }
+  // For values already rounded.
   static void StoreBf16Number(uint16_t* p, F v) {
     const __m512i words = _mm512_srli_epi32(_mm512_castps_si512(v), 16);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtepi32_epi16(words));
@@ -107,6 +100,7 @@ struct VecAvx512 {
   static F SignedByte(I v, int i) {
     return _mm512_cvtepi32_ps(_mm512_srai_epi32(_mm512_slli_epi32(v, static_cast<unsigned>(24 - 8 * i)), 24));
   }
+  static I FlipSigns(I v) { return _mm512_xor_si512(v, _mm512_set1_epi8(static_cast<char>(0x80))); }
   static I LowNibbles(I v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
   static I HighNibbles(I v) { return LowNibbles(_mm512_srli_epi16(v, 4)); }
   static I BytesMinus(I v, char x) { return _mm512_sub_epi8(v, _mm512_set1_epi8(x)); }

@@ -32,20 +32,38 @@ inline __attribute__((always_inline)) typename V::F Exp(typename V::F x) {
   return V::ZeroBelow(V::ScaleByPowerOfTwo(p, n), x, -87.3f);
 }
 
-// 2^y for y <= 0: y = n + r with |r| <= 1/2, a minimax polynomial of degree 6 in r (relative error 2e-9, at most 1 ulp
-// with FMA), times 2^n. Exactly 0 below -125.95 = -87.3 / ln 2. NaN stays.
-template <class V>
+// 2^y for y <= 0: y = n + r with |r| <= 1/2, a minimax polynomial in r, times 2^n. Degree 6 has a relative error of 2e-9,
+// at most 1 ulp with FMA; kShort, degree 5, has 9e-8, for what is rounded to bf16 next. Exactly 0 below -125.95 =
+// -87.3 / ln 2. NaN stays.
+template <class V, bool kShort = false>
 inline __attribute__((always_inline)) typename V::F Exp2OfNegative(typename V::F y) {
   const typename V::F n = V::Round(y);
   const typename V::F r = V::Sub(y, n);
-  typename V::F p = V::Set1(1.5353361959569156e-4f);
-  p = V::Fma(p, r, V::Set1(1.3398875016719103e-3f));
-  p = V::Fma(p, r, V::Set1(9.61843691766262e-3f));
-  p = V::Fma(p, r, V::Set1(5.5503323674201965e-2f));
-  p = V::Fma(p, r, V::Set1(2.4022647738456726e-1f));
-  p = V::Fma(p, r, V::Set1(6.931471824645996e-1f));
+  typename V::F p;
+  if constexpr (kShort) {
+    p = V::Set1(1.3264727e-3f);
+    p = V::Fma(p, r, V::Set1(9.6715126e-3f));
+    p = V::Fma(p, r, V::Set1(5.5507337e-2f));
+    p = V::Fma(p, r, V::Set1(2.40222421e-1f));
+    p = V::Fma(p, r, V::Set1(6.93146978e-1f));
+  } else {
+    p = V::Set1(1.5353361959569156e-4f);
+    p = V::Fma(p, r, V::Set1(1.3398875016719103e-3f));
+    p = V::Fma(p, r, V::Set1(9.61843691766262e-3f));
+    p = V::Fma(p, r, V::Set1(5.5503323674201965e-2f));
+    p = V::Fma(p, r, V::Set1(2.4022647738456726e-1f));
+    p = V::Fma(p, r, V::Set1(6.931471824645996e-1f));
+  }
   p = V::Fma(p, r, V::Set1(1.0f));
   return V::ZeroBelow(V::ScaleByPowerOfTwo(p, n), y, -125.95f);
+}
+
+// A weight in [0, 1] to the 8 significant bits of bf16, to the nearest (ties either way), in float arithmetic alone
+// (Veltkamp's splitting). NaN stays.
+template <class V>
+inline __attribute__((always_inline)) typename V::F RoundWeight(typename V::F p) {
+  const typename V::F high = V::Mul(p, V::Set1(65537.0f));
+  return V::Sub(high, V::Sub(high, p));
 }
 
 template <class V>

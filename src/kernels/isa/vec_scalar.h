@@ -34,7 +34,6 @@ struct VecScalar {
   static F Fma(F a, F b, F c) { return a * b + c; }
   static F Max(F a, F b) { return Select(a > b, a, b); }
   static F Min(F a, F b) { return Select(a < b, a, b); }
-  static bool HasNan(F v) { return v[0] != v[0] || v[1] != v[1] || v[2] != v[2] || v[3] != v[3]; }
   static float ReduceAdd(F v) { return (v[0] + v[1]) + (v[2] + v[3]); }
   static float ReduceMax(F v) {
     const float a = v[0] > v[1] ? v[0] : v[1];
@@ -63,11 +62,6 @@ struct VecScalar {
     const U rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u;
     const U quiet = (bits & 0xffff0000u) | 0x00400000u;
     return Bits<F>(((bits & 0x7fffffffu) > 0x7f800000u) ? quiet : rounded);
-  }
-  // The same for values that are not NaN.
-  static F RoundBf16Number(F v) {
-    const U bits = Bits<U>(v);
-    return Bits<F>((bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u);
   }
   static void StoreBf16(uint16_t* p, F v) {
     const U bits = Bits<U>(RoundBf16(v));
@@ -107,6 +101,7 @@ struct VecScalar {
   static I SubtractWords(I a, int32_t b) { return a - b; }
   static F UnsignedByte(I v, int i) { return __builtin_convertvector(Byte(v, i), F); }
   static F SignedByte(I v, int i) { return __builtin_convertvector(Signed(v, i), F); }
+  static I FlipSigns(I v) { return v ^ static_cast<int32_t>(0x80808080u); }
   static I LowNibbles(I v) { return v & 0x0f0f0f0f; }
   static I HighNibbles(I v) { return (v >> 4) & 0x0f0f0f0f; }
   static I BytesMinus(I v, char x) {

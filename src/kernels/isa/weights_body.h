@@ -186,7 +186,7 @@ void DotQuantised(const MatmulArgs& m, const uint8_t* panel) {
     for (int64_t row = 0; row < m.rows; row += kRegisterRows) {
       const int64_t rows = MinOf(kRegisterRows, m.rows - row);
       RunRows<DotKind<V>, kVectors>(rows, m.a_bf16 + row * m.a_stride + k, m.a_stride, pairs, kPanelColumns,
-                                    kBlockInputs, sums, kPanelColumns, false);
+                                    kBlockInputs, sums, kPanelColumns, false, 0);
       for (int64_t r = 0; r < rows; ++r) {
         const float* a = m.a + (row + r) * m.a_stride + k;
         const typename V::F input_sum = V::Set1(V::ReduceAdd(V::Add(V::Load(a), V::Load(a + V::kLanes))));

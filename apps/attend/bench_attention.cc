@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <iostream>
 
 #include "attend/bench_report.h"
 #include "measure/attention_bench.h"
@@ -10,79 +10,125 @@
 namespace attend::cli {
 namespace {
 
-constexpr int64_t kMostHeads = 1024;
+// One case: its work against what the machine can do, whichever bounds it.
+struct Row {
+  std::string text;
+  double flops = 0, kv_bytes = 0;
+  uint64_t workspace_bytes = 0;
+  std::vector<double> seconds;  // one a round
+  double compute_bound_s = 0, memory_bound_s = 0;
 
-struct Timings {
-  std::vector<double> prefill, decode;  // seconds, one a round
+  bool memory_bound() const { return memory_bound_s > compute_bound_s; }
+  double bound_s() const { return std::max(compute_bound_s, memory_bound_s); }
 };
 
-// "32/8": query heads / key-value heads.
-Result<void> ParseHeads(const std::string& text, AttentionCase& shape) {
-  const char* const end = text.data() + text.size();
-  const auto q = std::from_chars(text.data(), end, shape.num_q_heads);
-  if (q.ec == std::errc() && q.ptr != end && *q.ptr == '/') {
-    const auto kv = std::from_chars(q.ptr + 1, end, shape.num_kv_heads);
-    const bool in_range = shape.num_q_heads <= kMostHeads && shape.num_kv_heads <= kMostHeads;
-    if (kv.ec == std::errc() && kv.ptr == end && in_range) return {};
-  }
-  return tl::unexpected(UsageError("--heads", "query heads / key-value heads such as 32/8", text));
+// Without --case: the prompt and one token of the shape that the flags name.
+std::vector<std::string> CaseLines(const BenchAttentionOptions& o) {
+  if (!o.cases.empty()) return o.cases;
+  const std::string shape = fmt::format("heads={} dim={} ", o.heads, o.head_dim);
+  return {fmt::format("{}q={}", shape, o.tokens), fmt::format("{}q=1 kv={}", shape, o.tokens)};
 }
 
-Result<Timings> RunRounds(AttentionBench& bench, const BenchAttentionOptions& options) {
+Result<std::vector<AttentionBench>> MakeBenches(const BenchAttentionOptions& options, const Engine& engine) {
+  std::vector<AttentionBench> benches;
+  for (const std::string& line : CaseLines(options)) {
+    ATTEND_ASSIGN_OR_RETURN(const auto cases, ParseAttentionCases(line, {engine.compute, engine.kv_format}));
+    for (const AttentionCase& c : cases) {
+      ATTEND_ASSIGN_OR_RETURN(AttentionBench bench, AttentionBench::Make(c, *engine.kernels, *engine.pool));
+      benches.push_back(std::move(bench));
+    }
+  }
+  return benches;
+}
+
+Row RowOf(const AttentionBench& bench, const Peaks& peaks) {
+  Row row;
+  row.text = bench.attention_case().text;
+  row.flops = bench.Flops();
+  row.kv_bytes = bench.KvBytes();
+  row.compute_bound_s = row.flops / peaks.FlopsPerSecond(bench.attention_case().compute);
+  row.memory_bound_s = bench.num_layers() > 1 ? row.kv_bytes / peaks.read_bytes_per_s : 0;
+  return row;
+}
+
+Result<std::vector<Row>> RunRounds(const BenchAttentionOptions& options, std::vector<AttentionBench>& benches,
+                                   const Peaks& peaks) {
+  std::vector<Row> rows;
+  for (const AttentionBench& bench : benches) rows.push_back(RowOf(bench, peaks));
   const int rounds = options.warm_ups + options.rounds;
   Progress progress("bench", "rounds", rounds, !options.output.no_progress && !options.output.quiet);
-  Timings timings;
   for (int round = 0; round < rounds; ++round) {
-    ATTEND_ASSIGN_OR_RETURN(const double prefill, bench.Prefill());
-    ATTEND_ASSIGN_OR_RETURN(const double decode, bench.Decode());
+    ATTEND_ASSIGN_OR_RETURN(const auto seconds, TakeTurns(benches, 0, 1));
+    for (size_t i = 0; i < rows.size() && round >= options.warm_ups; ++i) rows[i].seconds.push_back(seconds[i][0]);
     progress.Update(round + 1);
-    if (round < options.warm_ups) continue;
-    timings.prefill.push_back(prefill);
-    timings.decode.push_back(decode);
   }
-  return timings;
+  for (size_t i = 0; i < rows.size(); ++i) rows[i].workspace_bytes = benches[i].workspace_bytes();
+  return rows;
 }
-
-// One row: the work of a run, its median time, and what of the machine's peak that is.
-struct Row {
-  const char* name;
-  const char* unit;
-  double work;  // FLOPs or bytes of a run
-  double peak;  // of them a second
-  Summary seconds;
-
-  double Rate() const { return work / seconds.median; }
-};
 
 void PrintTable(const BenchAttentionOptions& options, const Engine& engine, const Peaks& peaks,
-                std::span<const Row> rows) {
+                const std::vector<Row>& rows) {
   if (!options.output.quiet) {
     PrintBenchHeader(engine, peaks);
-    fmt::print("shape    heads {}, dimension {}, {} tokens, {} rounds\n\n", options.heads, options.head_dim,
-               options.tokens, options.rounds);
+    fmt::print("rounds   {}, after {} that do not count\n\n", options.rounds, options.warm_ups);
   }
-  PrintBenchRow({"attention", "ms", "spread", "rate", "of peak"}, true);
+  fmt::print("{}\n", Bold(fmt::format("{:>12}{:>9}{:>17}{:>14}{:>12}  {}", "ms", "spread", "rate", "of peak",
+                                      "workspace", "attention")));
   for (const Row& row : rows) {
-    PrintBenchRow({row.name, fmt::format("{:.3f}", 1e3 * row.seconds.median), Percent(row.seconds.spread),
-                   fmt::format("{:.1f} {}", row.Rate() / 1e9, row.unit), Percent(row.Rate() / row.peak)});
+    const Summary s = Summarise(row.seconds);
+    const std::string rate = row.memory_bound() ? fmt::format("{:.1f} GB/s", row.kv_bytes / s.median / 1e9)
+                                                : fmt::format("{:.1f} GFLOP/s", row.flops / s.median / 1e9);
+    fmt::print("{:>12.3f}{:>9}{:>17}{:>14}{:>12}  {}\n", 1e3 * s.median, Percent(s.spread), rate,
+               Percent(row.bound_s() / s.median) + (row.memory_bound() ? " read" : " flop"),
+               FormatBytes(row.workspace_bytes), EscapeForTerminal(row.text));
   }
 }
 
-void PrintJson(const BenchAttentionOptions& options, const Engine& engine, const Peaks& peaks,
-               std::span<const Row> rows) {
-  nlohmann::ordered_json json = BenchJson(engine, peaks, "attention");
-  json["heads"] = options.heads;
-  json["head_dim"] = options.head_dim;
-  json["tokens"] = options.tokens;
-  json["tests"] = nlohmann::ordered_json::array();
-  for (const Row& row : rows) {
-    json["tests"].push_back({{"name", row.name},
-                             {"seconds", row.seconds.median},
-                             {"spread", row.seconds.spread},
-                             {"rate_per_s", row.Rate()},
-                             {"share_of_peak", row.Rate() / row.peak}});
+nlohmann::ordered_json JsonOf(const Row& row) {
+  const Summary s = Summarise(row.seconds);
+  return {{"case", row.text},
+          {"seconds", s.median},
+          {"spread", s.spread},
+          {"flops", row.flops},
+          {"kv_bytes", row.kv_bytes},
+          {"bound", row.memory_bound() ? "read" : "flop"},
+          {"share_of_peak", row.bound_s() / s.median},
+          {"workspace_bytes", row.workspace_bytes}};
+}
+
+void PrintLine(const nlohmann::ordered_json& json) {
+  fmt::print("{}\n", json.dump());
+  std::fflush(stdout);
+}
+
+// One line of JSON about the machine, then one for each case line read.
+Outcome ServeCases(const Engine& engine) {
+  ATTEND_ASSIGN_OR_RETURN(const Peaks peaks, MeasurePeaks(*engine.kernels, *engine.pool));
+  PrintLine(BenchJson(engine, peaks, "attention"));
+  std::string current;
+  std::optional<AttentionBench> bench;  // kept while the same line comes again
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line != current) {
+      bench.reset();
+      current = line;
+      const auto cases = ParseAttentionCases(line, {engine.compute, engine.kv_format});
+      auto made = cases ? AttentionBench::Make((*cases)[0], *engine.kernels, *engine.pool)
+                        : tl::unexpected(cases.error());
+      if (!made) {
+        PrintLine({{"error", Describe(made.error())}});
+        current.clear();
+        continue;
+      }
+      bench.emplace(std::move(*made));
+    }
+    const auto seconds = bench->Run();
+    if (!seconds) {
+      PrintLine({{"error", Describe(seconds.error())}});
+    } else {
+      PrintLine({{"seconds", *seconds}, {"layers", bench->num_layers()}});
+    }
   }
-  fmt::print("{}\n", json.dump(2));
+  return 0;
 }
 
 }  // namespace
@@ -93,6 +139,11 @@ void AddBenchAttentionOptions(CLI::App* command, BenchAttentionOptions& o) {
   command->add_option("--heads", o.heads, "Query heads / key-value heads")->capture_default_str();
   command->add_option("--dim", o.head_dim, "Head dimension")->check(CLI::Range(1, 576))->capture_default_str();
   command->add_option("--tokens", o.tokens, "Tokens")->check(CLI::Range(1, 1 << 20))->capture_default_str();
+  command->add_option("--case", o.cases,
+                      "A call in words, instead of the shape above: \"heads=32/8 dim=128 q=64 kv=8192 softcap=30\"");
+  command->add_flag("--stdin", o.from_stdin, "Run the cases named on stdin, a line of JSON for each");
+  command->add_flag("--bars", o.bars, "Measure every line that attention must reach; PASS or the shortfall");
+  command->add_flag("--errors", o.errors, "Error of each cache format against double precision, per length");
   command->add_option("--rounds", o.rounds, "Rounds that count")->check(CLI::Range(1, 1000))->capture_default_str();
   command->add_option("--warm-ups", o.warm_ups, "Rounds before those")
       ->check(CLI::Range(0, 1000))
@@ -100,25 +151,21 @@ void AddBenchAttentionOptions(CLI::App* command, BenchAttentionOptions& o) {
 }
 
 Outcome RunBenchAttention(const BenchAttentionOptions& options) {
+  if (options.bars) return RunAttentionBars(options);
+  if (options.errors) return RunAttentionErrors(options);
   ATTEND_ASSIGN_OR_RETURN(const Engine engine, MakeEngine(options.engine));
-  AttentionCase shape = {.num_q_heads = 0,
-                         .num_kv_heads = 0,
-                         .head_dim = options.head_dim,
-                         .tokens = options.tokens,
-                         .kv_format = engine.kv_format,
-                         .compute = engine.compute};
-  ATTEND_RETURN_IF_ERROR(ParseHeads(options.heads, shape));
-  ATTEND_ASSIGN_OR_RETURN(AttentionBench bench, AttentionBench::Make(shape, *engine.kernels, *engine.pool));
+  if (options.from_stdin) return ServeCases(engine);
+  ATTEND_ASSIGN_OR_RETURN(std::vector<AttentionBench> benches, MakeBenches(options, engine));
   ATTEND_ASSIGN_OR_RETURN(const Peaks peaks, MeasurePeaks(*engine.kernels, *engine.pool));
-  ATTEND_ASSIGN_OR_RETURN(const Timings timings, RunRounds(bench, options));
-  const Row rows[] = {
-      {"prefill", "GFLOP/s", bench.PrefillFlops(), peaks.FlopsPerSecond(engine.compute), Summarise(timings.prefill)},
-      {"decode, 1 token", "GB/s", bench.DecodeBytes(), peaks.read_bytes_per_s, Summarise(timings.decode)}};
-  if (options.output.json) {
-    PrintJson(options, engine, peaks, rows);
-  } else {
+  ATTEND_ASSIGN_OR_RETURN(const std::vector<Row> rows, RunRounds(options, benches, peaks));
+  if (!options.output.json) {
     PrintTable(options, engine, peaks, rows);
+    return 0;
   }
+  nlohmann::ordered_json json = BenchJson(engine, peaks, "attention");
+  json["tests"] = nlohmann::ordered_json::array();
+  for (const Row& row : rows) json["tests"].push_back(JsonOf(row));
+  fmt::print("{}\n", json.dump(2));
   return 0;
 }
 

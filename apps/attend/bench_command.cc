@@ -40,7 +40,9 @@ void AddBench(Registry& registry) {
   CLI::App* command = registry.Add("bench", "Measure speed: whole models, attention alone, and the machine's peaks",
                                    "  attend bench --tests pp512,pp7500,tg64,tg64@d7500\n"
                                    "  attend bench --peaks\n"
-                                   "  attend bench attention --heads 32/8 --dim 128 --tokens 4096");
+                                   "  attend bench attention --heads 32/8 --dim 128 --tokens 4096\n"
+                                   "  attend bench attention --case \"heads=9/3 dim=64 q={1|64} kv=8192\" --kv q8\n"
+                                   "  attend bench attention --bars");
   BenchModelOptions& model = options->model;
   AddEngineOptions(command, model.engine);
   AddOutputOptions(command, model.output);
@@ -54,7 +56,7 @@ void AddBench(Registry& registry) {
   command->add_flag("--stdin", options->from_stdin, "Run the tests named on stdin, a line of JSON for each");
 
   options->attention =
-      command->add_subcommand("attention", "Attention alone: causal prefill, and one token over a cache");
+      command->add_subcommand("attention", "Attention alone: prompts, single tokens, any case in words");
   AddBenchAttentionOptions(options->attention, options->attention_options);
   registry.OnRun(command, [options] { return RunBench(*options); });
 }

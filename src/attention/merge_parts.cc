@@ -40,7 +40,7 @@ RowSums UnitRunner::MergeObserved(const AttentionMerge& merge, int64_t r, float 
                                   int64_t num_cells) const {
   const int64_t rows = merge.unit.rows.end - merge.unit.rows.begin;
   const int64_t cells_of_part = merge.keys_of_part / layout_.wants.cell_keys;
-  std::fill(cells, cells + num_cells, 0.0f);
+  if (layout_.wants.cells) std::fill(cells, cells + num_cells, 0.0f);
   RowSums total = {0, -1, 0, 0, 0, 0};
   for (int64_t part = 0; part < merge.num_parts; ++part) {
     const int64_t row = merge.first_partial + part * rows + r;
@@ -56,6 +56,7 @@ RowSums UnitRunner::MergeObserved(const AttentionMerge& merge, int64_t r, float 
     total.mean_key += share * p.mean_key;
     total.first_keys += share * p.first_keys;
     total.near_keys += share * p.near_keys;
+    if (!layout_.wants.cells) continue;
     const float* from = parts_.cells + row * layout_.widest_part.cells;
     const int64_t first = part * cells_of_part;
     for (int64_t i = 0; i < std::min(cells_of_part, num_cells - first); ++i)

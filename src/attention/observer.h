@@ -27,7 +27,7 @@ struct ObservedRows {
   int64_t group_size = 0;
   KeyRange rows;
   std::span<const RowStatistics> statistics;  // a row
-  // mass of cell i of row r, keys [(first_cell + i) * cell_keys, + cell_keys): cells[r * cell_stride + i]
+  // null, or mass of cell i of row r, keys [(first_cell + i) * cell_keys, + cell_keys): cells[r * cell_stride + i]
   const float* cells = nullptr;
   int64_t cell_keys = 0, cell_stride = 0, first_cell = 0, num_cells = 0;
 };
@@ -36,6 +36,7 @@ struct ObserverWants {
   int64_t num_first_keys = 4;
   int64_t num_near_keys = 64;
   int64_t cell_keys = 64;  // 16, 32 or 64
+  bool cells = true;       // false: ObservedRows::cells is null
 };
 
 class AttentionObserver {

@@ -9,12 +9,6 @@
 namespace attend {
 namespace {
 
-float ValueAt(const void* data, DType dtype, int64_t i) {
-  if (dtype == DType::kF32) return static_cast<const float*>(data)[i];
-  const uint16_t half = static_cast<const uint16_t*>(data)[i];
-  return dtype == DType::kF16 ? HalfToFloat(half) : Bf16ToFloat(half);
-}
-
 BiasFormat FormatOf(const AttentionBias& bias) {
   if (bias.data == nullptr) return BiasFormat::kNone;
   return bias.dtype == DType::kF32   ? BiasFormat::kF32
@@ -29,13 +23,16 @@ ScoreClass ClassOf(Compute compute) {
 }
 
 // A token's query of one head as floats [k_dim].
-void GatherQuery(const AttentionSchedule& s, const AttentionQueries& queries, const KvView& cache, int64_t token,
-                 int64_t head, float* q) {
+void GatherQuery(const AttentionSchedule& s, const AttentionQueries& queries, const KvView& cache,
+                 const KernelTable& kernels, int64_t token, int64_t head, float* q) {
   const int64_t first = token * queries.stride + head * s.head_dim;
+  const uint16_t* halves = static_cast<const uint16_t*>(queries.data) + first;
   if (queries.dtype == DType::kF32) {
     std::memcpy(q, static_cast<const float*>(queries.data) + first, static_cast<size_t>(s.head_dim) * sizeof(float));
+  } else if (queries.dtype == DType::kF16) {
+    kernels.unpack_f16(halves, s.head_dim, q);
   } else {
-    for (int64_t i = 0; i < s.head_dim; ++i) q[i] = ValueAt(queries.data, queries.dtype, first + i);
+    for (int64_t i = 0; i < s.head_dim; ++i) q[i] = Bf16ToFloat(halves[i]);
   }
   std::memset(q + s.head_dim, 0, static_cast<size_t>(cache.k_dim - s.head_dim) * sizeof(float));
   if (cache.format.rotate_k) HadamardRotate(q, s.head_dim);
@@ -44,9 +41,9 @@ void GatherQuery(const AttentionSchedule& s, const AttentionQueries& queries, co
 }  // namespace
 
 void UnitRows::Fill(int64_t r, const AttentionSchedule& s, const AttentionQueries& queries, const KvView& cache,
-                    int64_t sequence, int64_t token, int64_t head) const {
+                    const KernelTable& kernels, int64_t sequence, int64_t token, int64_t head) const {
   const AttentionOptions& o = s.options;
-  GatherQuery(s, queries, cache, s.q_begins[sequence] + token, head, q + r * cache.k_dim);
+  GatherQuery(s, queries, cache, kernels, s.q_begins[sequence] + token, head, q + r * cache.k_dim);
   scale[r] = s.scales[head];
   position[r] = s.masks[sequence].PositionOf(token);
   if (!o.alibi_slopes.empty()) slope[r] = o.alibi_slopes[head];

@@ -17,7 +17,7 @@ struct UnitRows {
 
   // Fills entry r with the query of a token of a sequence and of a head.
   void Fill(int64_t r, const AttentionSchedule& schedule, const AttentionQueries& queries, const KvView& cache,
-            int64_t sequence, int64_t token, int64_t head) const;
+            const KernelTable& kernels, int64_t sequence, int64_t token, int64_t head) const;
 };
 
 // Arguments of the kernel for `rows` filled rows of one kv head; out, lse, observe and scratch are the caller's to set.

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "attention/state.h"
-#include "base/half.h"
 
 namespace attend {
 namespace {
@@ -43,7 +42,9 @@ ObserveArgs UnitRunner::ObserveTo(const AttentionUnit& unit, const ThreadBuffers
           .num_near_keys = layout_.wants.num_near_keys,
           .near_begin = b.near_begin,
           .cell_keys = layout_.wants.cell_keys,
-          .cells = part ? parts_.cells + unit.partial * layout_.widest_part.cells : b.cells,
+          .cells = !layout_.wants.cells ? nullptr
+                   : part               ? parts_.cells + unit.partial * layout_.widest_part.cells
+                                        : b.cells,
           .cell_stride = part ? layout_.widest_part.cells : width.cells,
           .tile_maximum = b.tile_maximum,
           .tile_stride = width.tiles};
@@ -56,7 +57,7 @@ void UnitRunner::RunUnit(const AttentionUnit& unit, int thread) {
   const int64_t num_rows = unit.rows.end - unit.rows.begin;
   for (int64_t r = 0; r < num_rows; ++r) {
     const int64_t row = unit.rows.begin + r;
-    b.rows.Fill(r, s_, queries_, cache, unit.sequence, row / s_.group_size, HeadOf(unit, row));
+    b.rows.Fill(r, s_, queries_, cache, kernels_, unit.sequence, row / s_.group_size, HeadOf(unit, row));
     if (layout_.observed) b.near_begin[r] = b.rows.position[r] + 1 - layout_.wants.num_near_keys;
   }
   const UnitMask mask = {&s_.masks[unit.sequence], s_.group_size, unit.rows, unit.keys};
@@ -72,12 +73,12 @@ void UnitRunner::RunUnit(const AttentionUnit& unit, int thread) {
     if (!layout_.observed) continue;
     b.statistics[r] = StatisticsOf(unit, unit.rows.begin + r, b.sums[r], lse[r], factor);
     float* cells = b.cells + r * args.observe.cell_stride;
-    for (int64_t i = 0; factor != 1.0f && i < args.observe.cell_stride; ++i) cells[i] *= factor;
+    for (int64_t i = 0; factor != 1.0f && layout_.wants.cells && i < args.observe.cell_stride; ++i) cells[i] *= factor;
   }
   if (layout_.observed) Report(unit, b, args.observe.cell_stride);
 }
 
-float UnitRunner::StoreRow(const AttentionUnit& unit, int64_t row, const float* out, float lse) const {
+float UnitRunner::StoreRow(const AttentionUnit& unit, int64_t row, float* out, float lse) const {
   const int64_t token = s_.q_begins[unit.sequence] + row / s_.group_size;
   const int64_t head = HeadOf(unit, row);
   float factor = 1.0f;
@@ -89,13 +90,11 @@ float UnitRunner::StoreRow(const AttentionUnit& unit, int64_t row, const float* 
     lse = with_sink;
   }
   const int64_t at = token * output_.stride + head * s_.v_head_dim;
-  for (int64_t i = 0; i < s_.v_head_dim; ++i) {
-    const float value = factor == 1.0f ? out[i] : out[i] * factor;
-    if (output_.dtype == DType::kF32) {
-      static_cast<float*>(output_.out)[at + i] = value;
-    } else {
-      static_cast<uint16_t*>(output_.out)[at + i] = FloatToBf16(value);
-    }
+  for (int64_t i = 0; factor != 1.0f && i < s_.v_head_dim; ++i) out[i] *= factor;
+  if (output_.dtype == DType::kF32) {
+    std::copy_n(out, s_.v_head_dim, static_cast<float*>(output_.out) + at);
+  } else {
+    kernels_.pack_bf16(out, s_.v_head_dim, static_cast<uint16_t*>(output_.out) + at);
   }
   if (output_.lse != nullptr) output_.lse[token * s_.num_q_heads + head] = lse;
   return factor;
@@ -130,7 +129,7 @@ void UnitRunner::Report(const AttentionUnit& unit, const ThreadBuffers& b, int64
                             .group_size = s_.group_size,
                             .rows = unit.rows,
                             .statistics = {b.statistics, static_cast<size_t>(unit.rows.end - unit.rows.begin)},
-                            .cells = b.cells,
+                            .cells = layout_.wants.cells ? b.cells : nullptr,
                             .cell_keys = layout_.wants.cell_keys,
                             .cell_stride = cell_stride,
                             .first_cell = first_tile * per_tile,

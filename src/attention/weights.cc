@@ -43,7 +43,7 @@ Result<void> AttentionWeights(const AttentionSchedule& s, const AttentionQueries
   for (int64_t first = tokens.begin; first < tokens.end; first += kRowTile) {
     const int64_t rows = std::min(kRowTile, tokens.end - first);
     for (int64_t r = 0; r < rows; ++r) {
-      b.rows.Fill(r, s, queries, cache, sequence, first + r, head);
+      b.rows.Fill(r, s, queries, cache, kernels, sequence, first + r, head);
       b.lse[r] = lse[(s.q_begins[sequence] + first + r) * s.num_q_heads + head];
     }
     const UnitMask mask = {&s.masks[sequence], 1, {first, first + rows}, keys};

@@ -22,8 +22,10 @@ ThreadBuffers WorkspaceLayout::TakeThread(Carver& c) const {
   b.scratch = c.Take<float>(AttendScratchFloats(most_rows, k_dim, v_width));
   if (!observed) return b;
   b.near_begin = c.Take<int64_t>(most_rows);
-  b.tile_maximum = c.Take<float>(most_rows * std::max(widest.tiles, widest_part.tiles));
-  b.cells = c.Take<float>(most_rows * widest.cells);
+  if (wants.cells) {
+    b.tile_maximum = c.Take<float>(most_rows * std::max(widest.tiles, widest_part.tiles));
+    b.cells = c.Take<float>(most_rows * widest.cells);
+  }
   b.sums = c.Take<RowSums>(most_rows);
   b.statistics = c.Take<RowStatistics>(most_rows);
   return b;
@@ -35,7 +37,7 @@ PartBuffers WorkspaceLayout::TakeParts(Carver& c) const {
   b.lse = c.Take<float>(partial_rows);
   if (!observed) return b;
   b.sums = c.Take<RowSums>(partial_rows);
-  b.cells = c.Take<float>(partial_rows * widest_part.cells);
+  if (wants.cells) b.cells = c.Take<float>(partial_rows * widest_part.cells);
   return b;
 }
 

@@ -47,6 +47,7 @@ struct KernelTable {
   void (*swiglu)(const float* gate, const float* up, int64_t n, float* out);
   void (*round_to_bf16)(float* x, int64_t n);
   void (*pack_bf16)(const float* x, int64_t n, uint16_t* out);
+  void (*unpack_f16)(const uint16_t* x, int64_t n, float* out);
   // ln sum exp(x), with the maximum subtracted; n >= 1.
   float (*log_sum_exp)(const float* x, int64_t n);
   // out[i] = exp(x[i]): the exp that softmax uses, for tests and statistics.

@@ -1,82 +1,87 @@
 #include "measure/attention_bench.h"
 
 #include <algorithm>
+#include <numeric>
 
-#include "measure/fill_cache.h"
 #include "measure/timer.h"
 
 namespace attend {
 namespace {
 
-// K and V of all layers together are at least this large: beyond any cache of the processor.
-constexpr uint64_t kCacheBytes = uint64_t{256} << 20;
+// K and V of all layers together are at least this large: beyond most caches of a processor.
+constexpr double kCacheBytes = 256.0 * (1 << 20);
 
-}  // namespace
+int64_t Sum(const std::vector<int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), int64_t{0});
+}
 
-Result<AttentionBench> AttentionBench::Make(const AttentionCase& c, const KernelTable& kernels, ThreadPool& pool) {
-  ATTEND_ASSIGN_OR_RETURN(Call prefill, MakeCall(c, c.tokens));
-  ATTEND_ASSIGN_OR_RETURN(Call decode, MakeCall(c, 1));
+double BytesOf(const AttentionCase& c) {
   const CacheDescriptor layer = {.kind = CacheKind::kFull,
                                  .num_kv_heads = static_cast<uint32_t>(c.num_kv_heads),
                                  .k_head_dim = static_cast<uint32_t>(c.head_dim),
-                                 .v_head_dim = static_cast<uint32_t>(c.head_dim),
-                                 .format = c.kv_format,
-                                 .v_in_k = false,
+                                 .v_head_dim = static_cast<uint32_t>(c.v_head_dim),
+                                 .format = c.format,
+                                 .v_in_k = c.v_in_k,
                                  .window_tokens = 0};
-  const uint64_t layer_bytes = std::max<uint64_t>(1, layer.AllocatedBytes(static_cast<uint64_t>(c.tokens)));
-  const size_t num_layers = static_cast<size_t>((kCacheBytes + layer_bytes - 1) / layer_bytes);
-  ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(std::vector<CacheDescriptor>(num_layers, layer)));
-  ATTEND_RETURN_IF_ERROR(FillCache(cache, c.tokens, pool));
-  AttentionBench bench(kernels, pool, std::move(cache));
-  bench.prefill_ = std::move(prefill);
-  bench.decode_ = std::move(decode);
+  return static_cast<double>(layer.ExactBytesPerToken()) * static_cast<double>(Sum(c.kv_lens));
+}
+
+}  // namespace
+
+Result<AttentionBench> AttentionBench::Make(const AttentionCase& c, const KernelTable& kernels, ThreadPool& pool,
+                                            int64_t most_layers) {
+  const bool few_queries = Sum(c.q_lens) < Sum(c.kv_lens);
+  const int64_t layers = few_queries ? static_cast<int64_t>(kCacheBytes / std::max(1.0, BytesOf(c))) + 1 : 1;
+  ATTEND_ASSIGN_OR_RETURN(CaseData data, CaseData::Make(c, std::min(layers, most_layers)));
+  AttentionBench bench(c, std::move(data), kernels, pool);
+  ATTEND_ASSIGN_OR_RETURN(AttentionSchedule schedule, ScheduleAttention(bench.data_.shape(), bench.data_.options()));
+  bench.schedule_ = std::make_unique<AttentionSchedule>(std::move(schedule));
+  for (int64_t layer = 0; layer < bench.num_layers(); ++layer) bench.caches_.push_back(bench.data_.caches(layer));
+  const size_t rows = static_cast<size_t>(bench.data_.num_tokens() * c.num_q_heads);
+  ATTEND_ASSIGN_OR_RETURN(bench.out_,
+                          AlignedBuffer<float>::Make(rows * static_cast<size_t>(c.v_head_dim), "attention output"));
+  ATTEND_ASSIGN_OR_RETURN(bench.lse_, AlignedBuffer<float>::Make(rows, "attention lse"));
   return bench;
 }
 
-Result<AttentionBench::Call> AttentionBench::MakeCall(const AttentionCase& c, int64_t query_tokens) {
-  Call call;
-  ATTEND_ASSIGN_OR_RETURN(call.schedule,
-                          ScheduleAttention({.num_q_heads = c.num_q_heads,
-                                             .num_kv_heads = c.num_kv_heads,
-                                             .head_dim = c.head_dim,
-                                             .v_head_dim = 0,
-                                             .q_lens = {&query_tokens, 1},
-                                             .kv_lens = {&c.tokens, 1}},
-                                            {.mask = Mask::Causal(), .softmax_scale = 0, .compute = c.compute}));
-  const size_t floats = static_cast<size_t>(query_tokens * c.num_q_heads * c.head_dim);
-  ATTEND_ASSIGN_OR_RETURN(call.q, AlignedBuffer<float>::Make(floats, "attention queries"));
-  ATTEND_ASSIGN_OR_RETURN(call.out, AlignedBuffer<float>::Make(floats, "attention output"));
-  FillRandom(call.q.data(), static_cast<int64_t>(floats), 3);
-  return call;
-}
-
-Result<double> AttentionBench::Prefill() {
-  return Time(prefill_, 1);
-}
-
-Result<double> AttentionBench::Decode() {
-  return Time(decode_, cache_.num_layers());
-}
-
-Result<double> AttentionBench::Time(Call& call, int64_t num_layers) {
-  const int64_t stride = call.schedule.num_q_heads * call.schedule.head_dim;
+Result<double> AttentionBench::Run() {
   const Timer timer;
-  for (int64_t layer = 0; layer < num_layers; ++layer) {
-    const KvView view = cache_.View(layer);
-    ATTEND_RETURN_IF_ERROR(RunAttention(call.schedule, {call.q.data(), stride}, {&view, 1},
-                                        {call.out.data(), stride, nullptr}, *kernels_, *pool_, workspace_));
+  for (const std::vector<KvView>& caches : caches_) {
+    std::optional<StatisticsCollector> collector;
+    if (observe_) collector.emplace(case_.num_q_heads, case_.q_lens, case_.kv_lens, *observe_);
+    const AttentionOutput output = {.out = out_.data(),
+                                    .stride = case_.num_q_heads * case_.v_head_dim,
+                                    .lse = lse_.data(),
+                                    .dtype = case_.out_dtype,
+                                    .observer = collector ? &*collector : nullptr};
+    ATTEND_RETURN_IF_ERROR(
+        RunAttention(*schedule_, data_.queries(), caches, output, *kernels_, *pool_, *workspace_));
   }
-  return timer.Seconds() / static_cast<double>(num_layers);
+  return timer.Seconds() / static_cast<double>(num_layers());
 }
 
-double AttentionBench::PrefillFlops() const {
-  const AttentionSchedule& s = prefill_.schedule;
-  const double a_pair = 2.0 * static_cast<double>((s.head_dim + s.v_head_dim) * s.num_q_heads);
-  return a_pair * static_cast<double>(VisiblePairs(s));
+int64_t AttentionBench::VisiblePairs() const {
+  return attend::VisiblePairs(*schedule_);
 }
 
-double AttentionBench::DecodeBytes() const {
-  return static_cast<double>(cache_.layer(0).ExactBytesPerToken()) * static_cast<double>(cache_.num_tokens());
+double AttentionBench::Flops() const {
+  return 2.0 * static_cast<double>((case_.head_dim + case_.v_head_dim) * case_.num_q_heads) *
+         static_cast<double>(VisiblePairs());
+}
+
+double AttentionBench::KvBytes() const {
+  return BytesOf(case_);
+}
+
+Result<std::vector<std::vector<double>>> TakeTurns(std::span<AttentionBench> benches, int warm_ups, int rounds) {
+  std::vector<std::vector<double>> seconds(benches.size());
+  for (int round = 0; round < warm_ups + rounds; ++round) {
+    for (size_t i = 0; i < benches.size(); ++i) {
+      ATTEND_ASSIGN_OR_RETURN(const double s, benches[i].Run());
+      if (round >= warm_ups) seconds[i].push_back(s);
+    }
+  }
+  return seconds;
 }
 
 }  // namespace attend

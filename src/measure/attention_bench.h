@@ -1,56 +1,53 @@
-// Times one attention call by itself over a filled cache: causal prefill of T tokens, and one query token over T keys.
+// Times one attention case by itself. Where few query tokens meet many keys, layers with the same content are visited
+// in turn, 256 MiB in all, so that K and V come from memory.
 #pragma once
 
-#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
-#include "attention/run.h"
-#include "base/error.h"
-#include "cache/kv_cache.h"
-#include "tensor/compute.h"
-#include "tensor/kv_format.h"
+#include "attention/statistics.h"
+#include "measure/case_data.h"
 
 namespace attend {
 
-struct AttentionCase {
-  int64_t num_q_heads = 32;
-  int64_t num_kv_heads = 8;
-  int64_t head_dim = 128;
-  int64_t tokens = 4096;
-  KvFormat kv_format = {};
-  Compute compute = Compute::kBf16;
-};
-
 class AttentionBench {
  public:
-  // Errors: attention_bad_shape, bad_argument for the cache format, out_of_memory.
-  static Result<AttentionBench> Make(const AttentionCase& shape, const KernelTable& kernels, ThreadPool& pool);
+  // Errors: attention_bad_shape, bad_argument, out_of_memory.
+  static Result<AttentionBench> Make(const AttentionCase& c, const KernelTable& kernels, ThreadPool& pool,
+                                     int64_t most_layers = int64_t{1} << 20);
 
-  // Seconds of all tokens against themselves, causal.
-  Result<double> Prefill();
-  // Seconds of one query token over all tokens, a layer. Layers are visited in turn, so that K and V come from memory.
-  Result<double> Decode();
+  // Seconds of one call, the mean over the layers.
+  Result<double> Run();
 
-  double PrefillFlops() const;  // 4 Hq D * visible pairs
-  double DecodeBytes() const;   // K and V of one layer
+  // From here on every call is observed; a collector is made anew for each, as a user would.
+  void Observe(const StatisticsCollector::Options& options) { observe_ = options; }
+
+  double Flops() const;          // of a call: 2 (D + Dv) Hq * visible pairs
+  double KvBytes() const;        // K and V of a call, without padding
+  int64_t VisiblePairs() const;  // summed over sequences, of one head
+  int64_t num_layers() const { return data_.num_layers(); }
+  uint64_t workspace_bytes() const { return workspace_->size_bytes(); }
+  const AttentionCase& attention_case() const { return case_; }
 
  private:
-  struct Call {
-    AttentionSchedule schedule;
-    AlignedBuffer<float> q, out;  // [tokens, Hq * D]
-  };
+  AttentionBench(AttentionCase c, CaseData data, const KernelTable& kernels, ThreadPool& pool)
+      : case_(std::move(c)), data_(std::move(data)), kernels_(&kernels), pool_(&pool) {}
 
-  AttentionBench(const KernelTable& kernels, ThreadPool& pool, KvCache cache)
-      : kernels_(&kernels), pool_(&pool), cache_(std::move(cache)) {}
-
-  static Result<Call> MakeCall(const AttentionCase& shape, int64_t query_tokens);
-  Result<double> Time(Call& call, int64_t num_layers);
-
+  AttentionCase case_;
+  CaseData data_;
   const KernelTable* kernels_;
   ThreadPool* pool_;
-  KvCache cache_;
-  Call prefill_, decode_;
-  AttentionWorkspace workspace_;
+  std::unique_ptr<AttentionSchedule> schedule_;
+  std::vector<std::vector<KvView>> caches_;  // a layer
+  AlignedBuffer<float> out_, lse_;
+  std::optional<StatisticsCollector::Options> observe_;
+  std::unique_ptr<AttentionWorkspace> workspace_ = std::make_unique<AttentionWorkspace>();
 };
+
+// Seconds of each bench, one a round after `warm_ups` that do not count; they take turns, so that a change of the
+// machine's speed meets all of them.
+Result<std::vector<std::vector<double>>> TakeTurns(std::span<AttentionBench> benches, int warm_ups, int rounds);
 
 }  // namespace attend

@@ -3,34 +3,73 @@
 #include <gtest/gtest.h>
 
 #include "kernels/dispatch.h"
+#include "measure/attention_bars.h"
+#include "measure/attention_errors.h"
 #include "measure/fill_cache.h"
 
 namespace attend {
 namespace {
 
-TEST(AttentionBenchTest, BothKindsRunInBothFormats) {
+AttentionCase CaseOf(const std::string& line) {
+  return (*ParseAttentionCases(line, {Compute::kBf16, KvFormat{}}))[0];
+}
+
+TEST(AttentionBenchTest, PromptsRunOnceAndOneTokenOverManyLayers) {
   ThreadPool pool(2);
-  for (DType dtype : {DType::kBf16, DType::kF32}) {
-    auto bench = AttentionBench::Make({.num_q_heads = 4,
-                                       .num_kv_heads = 2,
-                                       .head_dim = 24,
-                                       .tokens = 5000,
-                                       .kv_format = dtype,
-                                       .compute = Compute::kBf16},
-                                      KernelsFor(DetectMachine().isa), pool);
-    ASSERT_TRUE(bench) << Describe(bench.error());
-    EXPECT_GT(*bench->Prefill(), 0);
-    EXPECT_GT(*bench->Decode(), 0);
-    EXPECT_DOUBLE_EQ(bench->PrefillFlops(), 4.0 * 4 * 24 * (5000.0 * 5001 / 2));
-    EXPECT_DOUBLE_EQ(bench->DecodeBytes(), 5000.0 * 2 * 2 * 24 * (dtype == DType::kF32 ? 4 : 2));
-  }
+  const KernelTable& kernels = KernelsFor(DetectMachine().isa);
+  auto prompt = AttentionBench::Make(CaseOf("heads=4/2 dim=24 q=500"), kernels, pool);
+  ASSERT_TRUE(prompt) << Describe(prompt.error());
+  EXPECT_GT(*prompt->Run(), 0);
+  EXPECT_EQ(prompt->num_layers(), 1);
+  EXPECT_DOUBLE_EQ(prompt->Flops(), 4.0 * 4 * 24 * (500.0 * 501 / 2));
+  auto token = AttentionBench::Make(CaseOf("heads=4/2 dim=24 q=1 kv=50000"), kernels, pool);
+  ASSERT_TRUE(token) << Describe(token.error());
+  EXPECT_GT(*token->Run(), 0);
+  EXPECT_DOUBLE_EQ(token->KvBytes(), 50000.0 * 2 * 2 * 24 * 2);
+  EXPECT_GE(static_cast<double>(token->num_layers()) * token->KvBytes(), 256.0 * (1 << 20));
 }
 
 TEST(AttentionBenchTest, HeadsThatDoNotDivideAreRefused) {
   ThreadPool pool(1);
-  const auto bench = AttentionBench::Make({.num_q_heads = 5, .num_kv_heads = 2}, KernelsFor(Isa::kScalar), pool);
+  const auto bench = AttentionBench::Make(CaseOf("heads=5/2 q=3"), KernelsFor(Isa::kScalar), pool);
   ASSERT_FALSE(bench);
   EXPECT_EQ(bench.error().code, ErrorCode::kAttentionBadShape);
+}
+
+TEST(AttentionErrorsTest, MoreBitsMeanSmallerErrors) {
+  ThreadPool pool(2);
+  const auto errors = MeasureAttentionErrors({300}, KernelsFor(DetectMachine().isa), pool);
+  ASSERT_TRUE(errors);
+  const auto error_of = [&](Compute compute, const char* format, CaseValues values) {
+    for (const AttentionError& e : *errors) {
+      if (e.compute == compute && NameOf(e.format) == format && e.values == values) return e.relative_rms;
+    }
+    return -1.0;
+  };
+  const CaseValues normal = CaseValues::kNormal, outliers = CaseValues::kOutliers;
+  EXPECT_LT(error_of(Compute::kF32, "f32", normal), 1e-5);
+  EXPECT_LT(error_of(Compute::kBf16, "bf16", normal), error_of(Compute::kBf16, "q8", normal));
+  EXPECT_LT(error_of(Compute::kBf16, "q8", normal), error_of(Compute::kBf16, "q4", normal));
+  EXPECT_LT(error_of(Compute::kBf16, "q4", outliers), error_of(Compute::kBf16, "q4-h", outliers));
+  EXPECT_LT(error_of(Compute::kInt8, "q8", normal), 0.05);
+}
+
+// The lines are there, in order, with figures that were measured; what they are depends on the machine.
+TEST(AttentionBarsTest, GroupsCanBeStopped) {
+  ThreadPool pool(1);
+  std::vector<std::string> groups;
+  const auto bars = MeasureAttentionBars(DetectMachine(), pool, {1, 0, [&](const std::string& next, int, int total) {
+                                                                   groups.push_back(next);
+                                                                   EXPECT_EQ(total, 9);
+                                                                   return false;
+                                                                 }});
+  ASSERT_FALSE(bars);
+  EXPECT_EQ(bars.error().code, ErrorCode::kInterrupted);
+  EXPECT_EQ(groups, std::vector<std::string>{"prompts"});
+  Bar bar{"x", 0.75, true, 0.7, 0, ""};
+  EXPECT_FALSE(bar.passed());
+  bar.at_least = false;
+  EXPECT_TRUE(bar.passed());
 }
 
 TEST(FillCacheTest, EveryTokenOfEveryLayerIsWritten) {

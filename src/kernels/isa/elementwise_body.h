@@ -79,6 +79,17 @@ void PackBf16(const float* x, int64_t n, uint16_t* out) {
 }
 
 template <class V>
+void UnpackF16(const uint16_t* x, int64_t n, float* out) {
+  ForEachVector<V>(n, [&](int64_t i, int count) {
+    uint16_t lanes[V::kLanes] = {};
+    for (int j = 0; j < count; ++j) lanes[j] = x[i + j];
+    float values[V::kLanes];
+    V::Store(values, V::LoadF16(lanes));
+    for (int j = 0; j < count; ++j) out[i + j] = values[j];
+  });
+}
+
+template <class V>
 float LogSumExp(const float* x, int64_t n) {
   typename V::F largest = V::Set1(kMinusInfinity);
   ForEachVector<V>(n,

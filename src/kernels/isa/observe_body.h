@@ -20,21 +20,23 @@ struct TileRowSums {
   typename V::F columns;    // sum p column
 };
 
-// Where the cells of a tile go.
-struct CellWriter {
-  int64_t keys;
-  float* out;
-};
-
 inline int64_t TileSlot(const AttendArgs& u, int64_t tile) {
   return tile - u.key_begin / kPanelColumns;
 }
 
-inline CellWriter CellsOf(const AttendArgs& u, const Tile& t, int64_t row, float maximum) {
-  const ObserveArgs& o = u.observe;
-  const int64_t slot = TileSlot(u, t.index);
+// Sums of 16 keys into the cells of a tile, and the maximum that they are relative to.
+inline void StoreCells(const ObserveArgs& o, int64_t row, int64_t slot, const float* sums_of_16, float maximum) {
   o.tile_maximum[row * o.tile_stride + slot] = maximum;
-  return {o.cell_keys, o.cells + row * o.cell_stride + slot * (kPanelColumns / o.cell_keys)};
+  float* cells = o.cells + row * o.cell_stride + slot * (kPanelColumns / o.cell_keys);
+  const float low = sums_of_16[0] + sums_of_16[1], high = sums_of_16[2] + sums_of_16[3];
+  if (o.cell_keys == 16) {
+    for (int i = 0; i < 4; ++i) cells[i] = sums_of_16[i];
+  } else if (o.cell_keys == 32) {
+    cells[0] = low;
+    cells[1] = high;
+  } else {
+    cells[0] = low + high;
+  }
 }
 
 inline int64_t FirstEqual(const float* x, float value) {
@@ -63,22 +65,37 @@ float WeightOfKeys(const AttendArgs& u, const UnitScratch& s, const Tile& t, int
   const int64_t low = MaxOf(begin - first_key, 0), high = MinOf(end - first_key, t.columns);
   if (low >= high) return 0;
   if (low == 0 && high == t.columns) return V::ReduceAdd(all);
-  float sum = 0;
-  for (int64_t c = low; c < high; ++c) sum += WeightOf<V>(u, s, row, c);
-  return sum;
+  if (PacksWeights<V>(u)) {
+    float sum = 0;
+    for (int64_t c = low; c < high; ++c) sum += WeightOf<V>(u, s, row, c);
+    return sum;
+  }
+  const uint64_t keys = (~uint64_t{0} >> (kPanelColumns - (high - low))) << low;
+  typename V::F sum = V::Zero();
+  for (int64_t c = 0; c < t.columns; c += V::kLanes) {
+    const typename V::F p = V::Load(s.scores + row * kPanelColumns + c);
+    sum = V::Add(sum, V::ZeroUnless(p, static_cast<uint32_t>(keys >> c)));
+  }
+  return V::ReduceAdd(sum);
 }
 
 template <class V>
-void ObserveTile(const AttendArgs& u, const UnitScratch& s, const Tile& t, int64_t row, const TileRowSums<V>& sums) {
+void ObserveTile(const AttendArgs& u, const UnitScratch& s, const Tile& t, int64_t row, const TileRowSums<V>& sums,
+                 const float* sums_of_16) {
   const ObserveArgs& o = u.observe;
+  if (sums_of_16 != nullptr) StoreCells(o, row, TileSlot(u, t.index), sums_of_16, s.maximum[row]);
   float* exponents = s.exponent_sum + row * kSumLanes;
   float* columns = s.column_sum + row * kSumLanes;
   V::Store(exponents, V::Add(V::Load(exponents), sums.exponents));
   const typename V::F base = V::Set1(static_cast<float>(TileSlot(u, t.index) * kPanelColumns));
   V::Store(columns, V::Add(V::Load(columns), V::Fma(sums.weights, base, sums.columns)));
-  s.first_keys[row] += WeightOfKeys<V>(u, s, t, row, 0, o.num_first_keys, sums.weights);
-  const int64_t near = o.near_begin[row];
-  s.near_keys[row] += WeightOfKeys<V>(u, s, t, row, near, near + o.num_near_keys, sums.weights);
+  const int64_t first_key = t.index * kPanelColumns, near = o.near_begin[row], near_end = near + o.num_near_keys;
+  if (first_key < o.num_first_keys) {
+    s.first_keys[row] += WeightOfKeys<V>(u, s, t, row, 0, o.num_first_keys, sums.weights);
+  }
+  if (near < first_key + kPanelColumns && first_key < near_end) {
+    s.near_keys[row] += WeightOfKeys<V>(u, s, t, row, near, near_end, sums.weights);
+  }
 }
 
 template <class V>
@@ -89,8 +106,16 @@ void BeginObserving(const AttendArgs& u, const UnitScratch& s) {
     s.largest_key[r] = -1;
     for (int64_t i = 0; i < kSumLanes; ++i) s.exponent_sum[r * kSumLanes + i] = s.column_sum[r * kSumLanes + i] = 0;
   }
+  if (o.cells == nullptr) return;
   for (int64_t i = 0; i < u.rows * o.cell_stride; i += V::kLanes) V::Store(o.cells + i, V::Zero());
   for (int64_t i = 0; i < u.rows * o.tile_stride; i += V::kLanes) V::Store(o.tile_maximum + i, V::Set1(kMinusInfinity));
+}
+
+template <int kCellsOfTile>
+void ScaleCells(const float* tiles, int64_t num_tiles, float* cells) {
+  for (int64_t tile = 0; tile < num_tiles; ++tile) {
+    for (int i = 0; i < kCellsOfTile; ++i) cells[tile * kCellsOfTile + i] *= tiles[tile];
+  }
 }
 
 // Turns a row's sums into statistics; `sum` is its denominator, 0 when it saw nothing.
@@ -110,16 +135,25 @@ void FinishObserving(const AttendArgs& u, const UnitScratch& s, int64_t row, flo
                  .mean_key = static_cast<float>(first_tile_key) + columns / sum,
                  .first_keys = s.first_keys[row] / sum,
                  .near_keys = s.near_keys[row] / sum};
+  if (o.cells == nullptr) return;
   // Each tile's mass was summed relative to the maximum of its time.
   const typename V::F maximum = V::Set1(s.maximum[row]), factor = V::Set1(ScaleLeft(u, row) * kLog2E);
+  const int64_t cells_a_tile = kPanelColumns / o.cell_keys;
   float* tiles = o.tile_maximum + row * o.tile_stride;
+  float* cells = o.cells + row * o.cell_stride;
   for (int64_t i = 0; i < o.tile_stride; i += V::kLanes) {
     const typename V::F weight = Exp2OfNegative<V>(V::Mul(V::Sub(V::Load(tiles + i), maximum), factor));
     V::Store(tiles + i, V::Div(weight, V::Set1(sum)));
   }
-  const int64_t cells_a_tile = kPanelColumns / o.cell_keys;
-  float* cells = o.cells + row * o.cell_stride;
-  for (int64_t i = 0; i < o.cell_stride; ++i) cells[i] *= tiles[MinOf(i / cells_a_tile, o.tile_stride - 1)];
+  const int64_t num_tiles = MinOf(o.tile_stride, o.cell_stride / cells_a_tile);
+  switch (cells_a_tile) {
+    case 1:
+      return ScaleCells<1>(tiles, num_tiles, cells);
+    case 2:
+      return ScaleCells<2>(tiles, num_tiles, cells);
+    default:
+      return ScaleCells<4>(tiles, num_tiles, cells);
+  }
 }
 
 }  // namespace

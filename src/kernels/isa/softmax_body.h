@@ -10,12 +10,13 @@ namespace {
 // Weights in base 2: 2^((score - maximum) * factor), with both kept unscaled. The difference is exact where it matters,
 // near the maximum, so that a constant added to all scores changes nothing and scores of any size survive. What is
 // summed is what meets V: equal values then give exactly that value.
+// The observed tile is always treated as 64 columns: those behind `columns` hold minus infinity by then.
 template <class V, bool kRound, bool kPack, bool kObserve>
 inline __attribute__((always_inline)) TileRowSums<V> WeightsOfColumns(float* x, int64_t columns, float factor,
-                                                                      float maximum, const CellWriter& cells) {
+                                                                      float maximum, float* sums_of_16) {
   const typename V::F scale = V::Set1(factor), shift = V::Set1(maximum);
   TileRowSums<V> sums = {V::Zero(), V::Zero(), V::Zero()};
-  typename V::F cell = V::Zero();
+  typename V::F weights[kObserve ? kPanelColumns / V::kLanes : 1];
 #pragma GCC unroll 4
   for (int64_t c = 0; c < columns; c += V::kLanes) {
     const typename V::F y = V::Mul(V::Sub(V::Load(x + c), shift), scale);
@@ -25,12 +26,7 @@ inline __attribute__((always_inline)) TileRowSums<V> WeightsOfColumns(float* x, 
     if constexpr (kObserve) {
       sums.exponents = V::Fma(p, V::Max(y, V::Set1(-200.0f)), sums.exponents);  // 0 times -inf must not be NaN
       sums.columns = V::Fma(p, V::Load(kColumnNumbers + c), sums.columns);
-      cell = V::Add(cell, p);
-      const int64_t end = c + V::kLanes;
-      if (end % cells.keys == 0 || end == columns) {
-        cells.out[c / cells.keys] = V::ReduceAdd(cell);
-        cell = V::Zero();
-      }
+      weights[c / V::kLanes] = p;
     }
     if constexpr (kPack) {
       V::StoreBf16Number(reinterpret_cast<uint16_t*>(x) + c, p);  // behind the scores still to be read
@@ -38,27 +34,30 @@ inline __attribute__((always_inline)) TileRowSums<V> WeightsOfColumns(float* x, 
       V::Store(x + c, p);
     }
   }
+  if constexpr (kObserve) {
+    if (sums_of_16 != nullptr) SumsOf16<V>(weights, sums_of_16);
+  }
   return sums;
 }
 
 // Whole tiles, nearly all, in a loop of known length: its steps then overlap.
 template <class V, bool kRound, bool kPack, bool kObserve>
-TileRowSums<V> TileWeights(float* x, int64_t columns, float factor, float maximum, const CellWriter& cells) {
-  return columns == kPanelColumns
-             ? WeightsOfColumns<V, kRound, kPack, kObserve>(x, kPanelColumns, factor, maximum, cells)
-             : WeightsOfColumns<V, kRound, kPack, kObserve>(x, columns, factor, maximum, cells);
+TileRowSums<V> TileWeights(float* x, int64_t columns, float factor, float maximum, float* sums_of_16) {
+  return kObserve || columns == kPanelColumns
+             ? WeightsOfColumns<V, kRound, kPack, kObserve>(x, kPanelColumns, factor, maximum, sums_of_16)
+             : WeightsOfColumns<V, kRound, kPack, kObserve>(x, columns, factor, maximum, sums_of_16);
 }
 
 template <class V, bool kObserve>
 TileRowSums<V> TileWeights(const AttendArgs& u, float* x, int64_t columns, float factor, float maximum,
-                           const CellWriter& cells) {
+                           float* sums_of_16) {
   if constexpr (V::kHasBf16Dot) {
-    if (PacksWeights<V>(u)) return TileWeights<V, true, true, kObserve>(x, columns, factor, maximum, cells);
+    if (PacksWeights<V>(u)) return TileWeights<V, true, true, kObserve>(x, columns, factor, maximum, sums_of_16);
   }
   if (RoundsWeights(u) && !HasIntValues(u)) {
-    return TileWeights<V, true, false, kObserve>(x, columns, factor, maximum, cells);
+    return TileWeights<V, true, false, kObserve>(x, columns, factor, maximum, sums_of_16);
   }
-  return TileWeights<V, false, false, kObserve>(x, columns, factor, maximum, cells);
+  return TileWeights<V, false, false, kObserve>(x, columns, factor, maximum, sums_of_16);
 }
 
 // The row's maximum grew by -step in units of log 2: what it holds so far shrinks.
@@ -98,6 +97,9 @@ float LargestOf(const float* x, int64_t columns) {
 template <class V, bool kObserve>
 void SoftmaxRow(const AttendArgs& u, const UnitScratch& s, const Tile& t, int64_t row) {
   float* x = s.scores + row * kPanelColumns;
+  if constexpr (kObserve) {
+    for (int64_t c = t.columns; c < kPanelColumns; ++c) x[c] = kMinusInfinity;
+  }
   const float old_maximum = s.maximum[row], tile_maximum = LargestOf<V>(x, t.columns);
   const bool grew = tile_maximum > old_maximum;
   const float maximum = grew ? tile_maximum : old_maximum;
@@ -108,12 +110,12 @@ void SoftmaxRow(const AttendArgs& u, const UnitScratch& s, const Tile& t, int64_
     if constexpr (kObserve) s.largest_key[row] = t.index * kPanelColumns + FirstEqual(x, maximum);
     Rescale<V, kObserve>(u, s, row, (old_maximum - maximum) * factor);
   }
-  CellWriter cells = {};
-  if constexpr (kObserve) cells = CellsOf(u, t, row, maximum);
-  const TileRowSums<V> sums = TileWeights<V, kObserve>(u, x, t.columns, factor, maximum, cells);
+  float sums_of_16[4];
+  float* const wanted = kObserve && u.observe.cells != nullptr ? sums_of_16 : nullptr;
+  const TileRowSums<V> sums = TileWeights<V, kObserve>(u, x, t.columns, factor, maximum, wanted);
   float* sum = s.sum + row * kSumLanes;
   V::Store(sum, V::Add(V::Load(sum), sums.weights));
-  if constexpr (kObserve) ObserveTile<V>(u, s, t, row, sums);
+  if constexpr (kObserve) ObserveTile<V>(u, s, t, row, sums, wanted);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ constexpr KernelTable MakeKernelTable() {
       .swiglu = SwiGlu<V>,
       .round_to_bf16 = RoundToBf16<V>,
       .pack_bf16 = PackBf16<V>,
+      .unpack_f16 = UnpackF16<V>,
       .log_sum_exp = LogSumExp<V>,
       .exp = ExpRow<V>,
       .fma_loop = V::FmaLoop,

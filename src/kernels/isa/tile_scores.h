@@ -128,37 +128,41 @@ void TileScores(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
   Multiply<V, FloatKind<V>>(t.rows, t.columns, d, q, d, s.k_tile, kPanelColumns, out, kPanelColumns, false);
 }
 
-// A row of bias for the tile's keys as floats.
+// A row of bias for the tile's keys as floats: where it lies, or in `buffer` [64]; keys that do not exist are 0.
 template <class V>
-void LoadBias(const ScoreTerms& terms, int64_t row, int64_t first_key, float* out) {
+const float* LoadBias(const ScoreTerms& terms, int64_t row, int64_t first_key, float* buffer) {
   const int64_t width = terms.bias_format == BiasFormat::kF32 ? 4 : 2;
-  const uint8_t* at = terms.bias[row] + (terms.bias_broadcast ? 0 : first_key * width);
   const int64_t here = MinOf(kPanelColumns, terms.bias_keys - first_key);
-  for (int64_t i = 0; i < kPanelColumns; ++i) {
-    const uint8_t* p = at + (terms.bias_broadcast ? 0 : i * width);
-    if (i >= here) {
-      out[i] = 0;  // keys that do not exist: masked
-    } else if (width == 4) {
-      __builtin_memcpy(out + i, p, 4);
-    } else {
-      uint16_t half;
-      __builtin_memcpy(&half, p, 2);
-      const uint32_t word = uint32_t{half} << 16;
-      __builtin_memcpy(out + i, &word, 4);
-      if (terms.bias_format == BiasFormat::kF16) out[i] = HalfAt(&half, 0);
+  const uint8_t* at = terms.bias[row] + (terms.bias_broadcast ? 0 : first_key * width);
+  const bool in_place = here == kPanelColumns && width == 4 && !terms.bias_broadcast;
+  if (in_place) return reinterpret_cast<const float*>(at);
+  const int64_t values = terms.bias_broadcast ? 1 : here;
+  if (width == 4) {
+    __builtin_memcpy(buffer, at, static_cast<uint64_t>(4 * values));
+  } else {
+    uint16_t halves[kPanelColumns];
+    __builtin_memcpy(halves, at, static_cast<uint64_t>(2 * values));
+    uint32_t words[kPanelColumns];
+    for (int64_t i = 0; i < values; ++i) words[i] = uint32_t{halves[i]} << 16;
+    __builtin_memcpy(buffer, words, sizeof words);
+    for (int64_t c = 0; terms.bias_format == BiasFormat::kF16 && c < values; c += V::kLanes) {
+      V::Store(buffer + c, V::LoadF16(halves + c));
     }
   }
+  for (int64_t i = values; i < kPanelColumns; ++i) buffer[i] = terms.bias_broadcast ? buffer[0] : 0.0f;
+  return buffer;
 }
 
 // x = softcap(scale x) + bias - slope |position - key|, in place.
 template <class V>
 void AddTerms(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
   const ScoreTerms& terms = u.terms;
-  float bias[kPanelColumns], distance[kPanelColumns];
+  float buffer[kPanelColumns], distance[kPanelColumns];
+  const float* bias = buffer;
   for (int64_t r = t.row; r < t.row + t.rows; ++r) {
     float* x = s.scores + r * kPanelColumns;
     const int64_t first_key = t.index * kPanelColumns;
-    if (terms.bias_format != BiasFormat::kNone) LoadBias<V>(terms, r, first_key, bias);
+    if (terms.bias_format != BiasFormat::kNone) bias = LoadBias<V>(terms, r, first_key, buffer);
     if (terms.alibi_slope != nullptr) {
       const float ahead = static_cast<float>(terms.row_position[r] - first_key);
       for (int c = 0; c < kPanelColumns; ++c) distance[c] = ahead - static_cast<float>(c);

@@ -4,6 +4,12 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+// Whatever lay in the registers before could be subnormal, and then each multiply-add takes a hundred times as long.
+#define ATTEND_ZERO(i) "vxorps %%ymm" #i ", %%ymm" #i ", %%ymm" #i "\n"
+#define ATTEND_ZERO_LOOP_REGISTERS                                                                         \
+  ATTEND_ZERO(0) ATTEND_ZERO(1) ATTEND_ZERO(2) ATTEND_ZERO(3) ATTEND_ZERO(4) ATTEND_ZERO(5) ATTEND_ZERO(6) \
+  ATTEND_ZERO(7) ATTEND_ZERO(8) ATTEND_ZERO(9) ATTEND_ZERO(10) ATTEND_ZERO(11) ATTEND_ZERO(14) ATTEND_ZERO(15)
+
 namespace attend {
 namespace {
 
@@ -116,11 +122,15 @@ struct VecAvx2 {
     const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
   }
+  static F LanesOf(uint32_t bits) {
+    const I lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return _mm256_castsi256_ps(
+        _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), lane), lane));
+  }
+  static F ZeroUnless(F x, uint32_t bits) { return _mm256_and_ps(LanesOf(bits), x); }
   // x where bit i of `bits` is set, else minus infinity.
   static F KeepVisible(F x, uint32_t bits) {
-    const I lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    const I seen = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(bits)), lane), lane);
-    return _mm256_blendv_ps(_mm256_set1_ps(-__builtin_inff()), x, _mm256_castsi256_ps(seen));
+    return _mm256_blendv_ps(_mm256_set1_ps(-__builtin_inff()), x, LanesOf(bits));
   }
 
   static uint32_t SumWords(const uint8_t* data, int64_t bytes) {
@@ -138,6 +148,7 @@ struct VecAvx2 {
   static double FmaLoop(int64_t steps) {
     int64_t left = steps;
     __asm__ volatile(
+        ATTEND_ZERO_LOOP_REGISTERS
         "1:\n"
         "vfmadd231ps %%ymm15, %%ymm14, %%ymm0\n vfmadd231ps %%ymm15, %%ymm14, %%ymm1\n"
         "vfmadd231ps %%ymm15, %%ymm14, %%ymm2\n vfmadd231ps %%ymm15, %%ymm14, %%ymm3\n"
@@ -148,7 +159,8 @@ struct VecAvx2 {
         "dec %0\n jnz 1b\n"
         : "+r"(left)
         :
-        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "cc");
+        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm14",
+          "xmm15", "cc");
     return static_cast<double>(steps) * 12 * kLanes * 2;
   }
   static double Bf16Loop(int64_t steps) { return FmaLoop(steps); }

@@ -5,6 +5,12 @@
 #include <immintrin.h>
 #include <stdint.h>
 
+// Whatever lay in the registers before could be subnormal, and then each multiply-add takes a hundred times as long.
+#define ATTEND_ZERO(i) "vpxord %%zmm" #i ", %%zmm" #i ", %%zmm" #i "\n"
+#define ATTEND_ZERO_LOOP_REGISTERS                                                                             \
+  ATTEND_ZERO(0) ATTEND_ZERO(1) ATTEND_ZERO(2) ATTEND_ZERO(3) ATTEND_ZERO(4) ATTEND_ZERO(5) ATTEND_ZERO(6)     \
+  ATTEND_ZERO(7) ATTEND_ZERO(8) ATTEND_ZERO(9) ATTEND_ZERO(10) ATTEND_ZERO(11) ATTEND_ZERO(30) ATTEND_ZERO(31)
+
 namespace attend {
 namespace {
 
@@ -115,6 +121,17 @@ struct VecAvx512 {
   static void StoreBytes(uint8_t* p, F v) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
   }
+  // The sums of four vectors, side by side.
+  static void ReduceAdd4(F a, F b, F c, F d, float* out) {
+    const F ab = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
+    const F cd = _mm512_add_ps(_mm512_shuffle_f32x4(c, d, 0x88), _mm512_shuffle_f32x4(c, d, 0xdd));
+    F each = _mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88), _mm512_shuffle_f32x4(ab, cd, 0xdd));
+    each = _mm512_add_ps(each, _mm512_permute_ps(each, 0x4e));  // four lanes of each vector are left
+    each = _mm512_add_ps(each, _mm512_permute_ps(each, 0xb1));
+    const __m512i first = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    _mm_storeu_ps(out, _mm512_castps512_ps128(_mm512_permutexvar_ps(first, each)));
+  }
+  static F ZeroUnless(F x, uint32_t bits) { return _mm512_maskz_mov_ps(static_cast<__mmask16>(bits), x); }
   // x where bit i of `bits` is set, else minus infinity.
   static F KeepVisible(F x, uint32_t bits) {
     return _mm512_mask_mov_ps(_mm512_set1_ps(-__builtin_inff()), static_cast<__mmask16>(bits), x);
@@ -135,6 +152,7 @@ struct VecAvx512 {
   static double FmaLoop(int64_t steps) {
     int64_t left = steps;
     __asm__ volatile(
+        ATTEND_ZERO_LOOP_REGISTERS
         "1:\n"
         "vfmadd231ps %%zmm31, %%zmm30, %%zmm0\n vfmadd231ps %%zmm31, %%zmm30, %%zmm1\n"
         "vfmadd231ps %%zmm31, %%zmm30, %%zmm2\n vfmadd231ps %%zmm31, %%zmm30, %%zmm3\n"
@@ -145,7 +163,8 @@ struct VecAvx512 {
         "dec %0\n jnz 1b\n"
         : "+r"(left)
         :
-        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "cc");
+        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm30",
+          "xmm31", "cc");
     return static_cast<double>(steps) * 12 * kLanes * 2;
   }
   static double Bf16Loop(int64_t steps) { return FmaLoop(steps); }
@@ -179,6 +198,7 @@ struct VecAvx512Bf16 : VecAvx512Vnni {
   static double Bf16Loop(int64_t steps) {
     int64_t left = steps;
     __asm__ volatile(
+        ATTEND_ZERO_LOOP_REGISTERS
         "1:\n"
         "vdpbf16ps %%zmm31, %%zmm30, %%zmm0\n vdpbf16ps %%zmm31, %%zmm30, %%zmm1\n"
         "vdpbf16ps %%zmm31, %%zmm30, %%zmm2\n vdpbf16ps %%zmm31, %%zmm30, %%zmm3\n"
@@ -189,7 +209,8 @@ struct VecAvx512Bf16 : VecAvx512Vnni {
         "dec %0\n jnz 1b\n"
         : "+r"(left)
         :
-        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "cc");
+        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm30",
+          "xmm31", "cc");
     return static_cast<double>(steps) * 12 * kLanes * 4;
   }
 

@@ -73,6 +73,21 @@ inline float Exp2OfNegativeOne(float y) {
   return lanes[0];
 }
 
+// The sums of 64 columns by 16: out[4].
+template <class V>
+inline __attribute__((always_inline)) void SumsOf16(const typename V::F* p, float* out) {
+  if constexpr (V::kLanes == 16) {
+    V::ReduceAdd4(p[0], p[1], p[2], p[3], out);
+  } else {
+    constexpr int kVectors = 16 / V::kLanes;
+    for (int i = 0; i < 4; ++i) {
+      typename V::F sum = p[i * kVectors];
+      for (int n = 1; n < kVectors; ++n) sum = V::Add(sum, p[i * kVectors + n]);
+      out[i] = V::ReduceAdd(sum);
+    }
+  }
+}
+
 inline constexpr float kLog2E = 1.44269504088896341f;
 
 inline constexpr float kMinusInfinity = -__builtin_inff();

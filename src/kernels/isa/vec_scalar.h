@@ -120,6 +120,12 @@ struct VecScalar {
     const I whole = __builtin_convertvector(Round(v), I);
     for (int i = 0; i < kLanes; ++i) p[i] = static_cast<uint8_t>(whole[i]);
   }
+  static F ZeroUnless(F x, uint32_t bits) {
+    for (int i = 0; i < kLanes; ++i) {
+      if ((bits >> i & 1) == 0) x[i] = 0;
+    }
+    return x;
+  }
   // x where bit i of `bits` is set, else minus infinity.
   static F KeepVisible(F x, uint32_t bits) {
     for (int i = 0; i < kLanes; ++i) {

@@ -46,7 +46,9 @@ Row RowOf(const AttentionBench& bench, const Peaks& peaks) {
   row.text = bench.attention_case().text;
   row.flops = bench.Flops();
   row.kv_bytes = bench.KvBytes();
-  row.compute_bound_s = row.flops / peaks.FlopsPerSecond(bench.attention_case().compute);
+  const Compute compute = bench.attention_case().compute;
+  // The peak of sums of whole numbers is not measured: class int8 has the read speed as its bound alone.
+  row.compute_bound_s = compute == Compute::kInt8 ? 0 : row.flops / peaks.FlopsPerSecond(compute);
   row.memory_bound_s = bench.num_layers() > 1 ? row.kv_bytes / peaks.read_bytes_per_s : 0;
   return row;
 }
@@ -79,7 +81,7 @@ void PrintTable(const BenchAttentionOptions& options, const Engine& engine, cons
     const std::string rate = row.memory_bound() ? fmt::format("{:.1f} GB/s", row.kv_bytes / s.median / 1e9)
                                                 : fmt::format("{:.1f} GFLOP/s", row.flops / s.median / 1e9);
     fmt::print("{:>12.3f}{:>9}{:>17}{:>14}{:>12}  {}\n", 1e3 * s.median, Percent(s.spread), rate,
-               Percent(row.bound_s() / s.median) + (row.memory_bound() ? " read" : " flop"),
+               row.bound_s() == 0 ? "-" : Percent(row.bound_s() / s.median) + (row.memory_bound() ? " read" : " flop"),
                FormatBytes(row.workspace_bytes), EscapeForTerminal(row.text));
   }
 }

@@ -66,7 +66,8 @@ void StatisticsCollector::AddToMap(const ObservedRows& rows, Sequence& sequence)
       std::fill(mass.begin(), mass.end(), 0.0f);
       for (; row < rows.rows.end && row / rows.group_size / shape.cell_tokens == map_row; row += rows.group_size) {
         const float* cells = rows.cells + (row - rows.rows.begin) * rows.cell_stride;
-        for (int64_t i = 0; i < rows.num_cells; ++i) mass[i] += cells[i] >= 0 ? cells[i] : 0.0f;  // a NaN row has none
+        if (std::isnan(rows.statistics[row - rows.rows.begin].lse)) continue;  // it has no mass that could be added
+        for (int64_t i = 0; i < rows.num_cells; ++i) mass[i] += cells[i];
       }
       std::atomic<int64_t>* to = sequence.cells.get() + (head * shape.num_rows + map_row) * shape.num_columns;
       for (int64_t column = first; column < last; ++column) {
@@ -74,7 +75,7 @@ void StatisticsCollector::AddToMap(const ObservedRows& rows, Sequence& sequence)
         for (int64_t cell = column * cells_of_column; cell < (column + 1) * cells_of_column; ++cell) {
           if (cell >= rows.first_cell && cell < rows.first_cell + rows.num_cells) sum += mass[cell - rows.first_cell];
         }
-        if (sum > 0) to[column].fetch_add(std::llrint(sum * kFixedPoint), std::memory_order_relaxed);
+        if (sum > 0) to[column].fetch_add(static_cast<int64_t>(sum * kFixedPoint + 0.5), std::memory_order_relaxed);
       }
     }
   }

@@ -135,6 +135,10 @@ const float* LoadBias(const ScoreTerms& terms, int64_t row, int64_t first_key, f
   const int64_t here = MinOf(kPanelColumns, terms.bias_keys - first_key);
   const uint8_t* at = terms.bias[row] + (terms.bias_broadcast ? 0 : first_key * width);
   const bool in_place = here == kPanelColumns && width == 4 && !terms.bias_broadcast;
+  if (here == kPanelColumns && !terms.bias_broadcast) {
+    // The row's next tile: rows lie apart, and no processor sees what comes after the last row.
+    for (int64_t i = 0; i < kPanelColumns * width; i += 64) __builtin_prefetch(at + kPanelColumns * width + i, 0, 2);
+  }
   if (in_place) return reinterpret_cast<const float*>(at);
   const int64_t values = terms.bias_broadcast ? 1 : here;
   if (width == 4) {

@@ -49,6 +49,8 @@ std::vector<BadInput> BadInputs() {
        "unsupported_architecture",
        "mamba"},
       {"unknown_isa", good, model, {"--isa", "neon"}, 2, "unknown_isa", "scalar"},
+      {"unknown_cache_format", good, model, {"--kv", "q5"}, 2, "usage", "q8,q4"},
+      {"int8_over_bf16", good, model, {"--compute", "int8", "--kv", "bf16"}, 2, "usage", "--kv q8 or q4"},
       {"no_chat_template", good, model, {}, 4, "unsupported_feature", "--chat-template"},
       {"unknown_chat_template", good, model, {"--chat-template", "jinja"}, 2, "bad_argument", "jinja"},
   };

@@ -114,8 +114,8 @@ Outcome ServeCases(const Engine& engine) {
       bench.reset();
       current = line;
       const auto cases = ParseAttentionCases(line, {engine.compute, engine.kv_format});
-      auto made = cases ? AttentionBench::Make((*cases)[0], *engine.kernels, *engine.pool)
-                        : tl::unexpected(cases.error());
+      auto made =
+          cases ? AttentionBench::Make((*cases)[0], *engine.kernels, *engine.pool) : tl::unexpected(cases.error());
       if (!made) {
         PrintLine({{"error", Describe(made.error())}});
         current.clear();

@@ -37,8 +37,8 @@ void PrintBars(const Engine& engine, const Peaks& peaks, const BenchAttentionOpt
 }
 
 nlohmann::ordered_json JsonOf(const Bar& bar) {
-  return {{"what", bar.what},         {"bar", bar.bar},       {"at_least", bar.at_least}, {"measured", bar.measured},
-          {"passed", bar.passed()},   {"spread", bar.spread}, {"details", bar.details}};
+  return {{"what", bar.what},       {"bar", bar.bar},       {"at_least", bar.at_least}, {"measured", bar.measured},
+          {"passed", bar.passed()}, {"spread", bar.spread}, {"details", bar.details}};
 }
 
 const char* NameOf(CaseValues values) {
@@ -55,8 +55,7 @@ Outcome RunAttentionBars(const BenchAttentionOptions& options) {
                            if (shows) fmt::print(stderr, "bars {} of {}: {}\n", done + 1, total, next);
                            return !Interrupted();
                          }};
-  ATTEND_ASSIGN_OR_RETURN(const std::vector<Bar> bars,
-                          MeasureAttentionBars(engine.machine, *engine.pool, bar_options));
+  ATTEND_ASSIGN_OR_RETURN(const std::vector<Bar> bars, MeasureAttentionBars(engine.machine, *engine.pool, bar_options));
   if (options.output.json) {
     nlohmann::ordered_json json = BenchJson(engine, peaks, "attention_bars");
     json["bars"] = nlohmann::ordered_json::array();
@@ -88,7 +87,8 @@ Outcome RunAttentionErrors(const BenchAttentionOptions& options) {
     return 0;
   }
   if (!options.output.quiet) {
-    fmt::print("relative error |out - exact| / |exact|, 8 query heads on 2, D 128, 4 query tokens; outliers: channels of K\n");
+    fmt::print(
+        "relative error |out - exact| / |exact|, 8 query heads on 2, D 128, 4 query tokens; outliers: channels of K\n");
     fmt::print("and q shifted by 15; exact: double precision over the values before they were stored\n\n");
   }
   std::string title = fmt::format("{:<10}{:<8}{:<10}", "values", "class", "cache");
@@ -100,7 +100,8 @@ Outcome RunAttentionErrors(const BenchAttentionOptions& options) {
       const size_t first = values * kv_lens.size() * ways + way;
       const AttentionError& e = errors[first];
       std::string line = fmt::format("{:<10}{:<8}{:<10}", NameOf(e.values), NameOf(e.compute), NameOf(e.format));
-      for (size_t i = 0; i < kv_lens.size(); ++i) line += fmt::format("{:>12.2e}", errors[first + i * ways].relative_rms);
+      for (size_t i = 0; i < kv_lens.size(); ++i)
+        line += fmt::format("{:>12.2e}", errors[first + i * ways].relative_rms);
       fmt::print("{}\n", line);
     }
   }

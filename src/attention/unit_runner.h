@@ -24,7 +24,8 @@ class UnitRunner {
   ObserveArgs ObserveTo(const AttentionUnit& unit, const ThreadBuffers& b) const;
   RowSums MergeObserved(const AttentionMerge& merge, int64_t row, float lse, float factor, float* cells,
                         int64_t num_cells) const;
-  // Applies the sink, writes the row's output (scaling `out`) and lse; returns the factor by which the sink shrinks every weight.
+  // Applies the sink, writes the row's output (scaling `out`) and lse; returns the factor by which the sink shrinks
+  // every weight.
   float StoreRow(const AttentionUnit& unit, int64_t row, float* out, float lse) const;
   RowStatistics StatisticsOf(const AttentionUnit& unit, int64_t row, const RowSums& sums, float lse,
                              float sink_factor) const;

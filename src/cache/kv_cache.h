@@ -2,9 +2,9 @@
 // attention reads; nothing is packed again at run time. Layout version 2 (docs/reference/cache.md).
 //
 // Memory comes in blocks of 64 tokens for all layers, so that the bytes are exactly those of
-// CacheDescriptor::AllocatedBytes. Fork shares blocks; Extend copies the last, partly filled one when another cache shares
-// it, so that Write after it is seen by this cache alone. Written tokens of a fork are not written again.
-// Not safe for concurrent writers; Write of different layers, or of tokens of different octets (token / 8), may run
+// CacheDescriptor::AllocatedBytes. Fork shares blocks; Extend copies the last, partly filled one when another cache
+// shares it, so that Write after it is seen by this cache alone. Written tokens of a fork are not written again. Not
+// safe for concurrent writers; Write of different layers, or of tokens of different octets (token / 8), may run
 // concurrently between two Extends.
 #pragma once
 

@@ -77,10 +77,10 @@ struct ObserveArgs {
   int64_t num_near_keys;
   const int64_t* near_begin;  // [rows], may be negative
   int64_t cell_keys;          // 16, 32 or 64
-  float* cells;               // null: not wanted; [rows, cell_stride]: mass of keys [key_begin / 64 * 64 + i * cell_keys, ...)
-  int64_t cell_stride;        // cells of the unit's tiles, rounded up to 16
-  float* tile_maximum;        // [rows, tile_stride]: scratch
-  int64_t tile_stride;        // tiles of the unit, rounded up to 16
+  float* cells;  // null: not wanted; [rows, cell_stride]: mass of keys [key_begin / 64 * 64 + i * cell_keys, ...)
+  int64_t cell_stride;  // cells of the unit's tiles, rounded up to 16
+  float* tile_maximum;  // [rows, tile_stride]: scratch
+  int64_t tile_stride;  // tiles of the unit, rounded up to 16
 };
 
 enum class ScoreClass { kExact, kBf16, kInt8 };

@@ -38,12 +38,8 @@ class BarRunner {
     int done = 0;
     for (const auto& [name, step] : steps) {
       if (options_.on_group && !options_.on_group(name, done++, static_cast<int>(std::size(steps)))) {
-        return tl::unexpected(Error{.code = ErrorCode::kInterrupted,
-                                    .where = "bench",
-                                    .subject = {},
-                                    .expected = {},
-                                    .found = {},
-                                    .hint = {}});
+        return tl::unexpected(Error{
+            .code = ErrorCode::kInterrupted, .where = "bench", .subject = {}, .expected = {}, .found = {}, .hint = {}});
       }
       ATTEND_RETURN_IF_ERROR((this->*step)());
     }
@@ -123,11 +119,11 @@ class BarRunner {
         const std::string line = std::string("heads=") + heads + " dim=128 q=1 kv=" + kv;
         ATTEND_ASSIGN_OR_RETURN(const Timed t, Time({line}, true));
         const double rate = t.benches[0].KvBytes() / t.Median(0);
-        bars_.push_back({std::string("one token, bf16, ") + heads + " (group " + std::to_string(group) + "), T " + kv +
-                             ": share of the read speed",
-                         bar, true, rate / t.peaks.read_bytes_per_s, GroupSpread(t.seconds[0]),
-                         Text("%.2f ms, %.1f of %.1f GB/s", 1e3 * t.Median(0), rate / 1e9,
-                              t.peaks.read_bytes_per_s / 1e9)});
+        bars_.push_back(
+            {std::string("one token, bf16, ") + heads + " (group " + std::to_string(group) + "), T " + kv +
+                 ": share of the read speed",
+             bar, true, rate / t.peaks.read_bytes_per_s, GroupSpread(t.seconds[0]),
+             Text("%.2f ms, %.1f of %.1f GB/s", 1e3 * t.Median(0), rate / 1e9, t.peaks.read_bytes_per_s / 1e9)});
       }
     }
     return {};
@@ -148,9 +144,10 @@ class BarRunner {
     faster(4, "one token, class bf16 over q4: times faster than bf16", 1.0);
     ATTEND_ASSIGN_OR_RETURN(const Timed p, Time({prompt, prompt + "cache=q8", prompt + "cache=q4"}));
     for (size_t i : {1, 2}) {
-      bars_.push_back({std::string("prompt over a ") + (i == 1 ? "q8" : "q4") + " cache, T 4096: time over that of bf16",
-                       1.15, false, p.Median(i) / p.Median(0), GroupSpread(p.seconds[i]),
-                       Text("%.1f ms, bf16 %.1f ms", 1e3 * p.Median(i), 1e3 * p.Median(0))});
+      bars_.push_back(
+          {std::string("prompt over a ") + (i == 1 ? "q8" : "q4") + " cache, T 4096: time over that of bf16", 1.15,
+           false, p.Median(i) / p.Median(0), GroupSpread(p.seconds[i]),
+           Text("%.1f ms, bf16 %.1f ms", 1e3 * p.Median(i), 1e3 * p.Median(0))});
     }
     return {};
   }
@@ -170,8 +167,8 @@ class BarRunner {
       return Text("%.0f tokens %.3f ms, one more %.3f ms", static_cast<double>(i + 1), 1e3 * t.Median(i),
                   1e3 * t.Median(i + 1));
     };
-    bars_.push_back({"n to n + 1 query tokens, 1 to 128: largest ratio", 1.3, false, step(up),
-                     GroupSpread(t.seconds[up]), at(up)});
+    bars_.push_back(
+        {"n to n + 1 query tokens, 1 to 128: largest ratio", 1.3, false, step(up), GroupSpread(t.seconds[up]), at(up)});
     bars_.push_back({"n to n + 1 query tokens, 1 to 128: smallest ratio", 0.93, true, step(down),
                      GroupSpread(t.seconds[down]), at(down)});
     bars_.push_back({"64 query tokens over 63", 1.1 * 64 / 63, false, step(62), GroupSpread(t.seconds[63]), at(62)});
@@ -179,8 +176,8 @@ class BarRunner {
   }
 
   Result<void> Window() {
-    ATTEND_ASSIGN_OR_RETURN(
-        const Timed t, Time({"heads=32/8 dim=128 q=4096", "heads=32/8 dim=128 q=4096 mask=causal window=255,0"}));
+    ATTEND_ASSIGN_OR_RETURN(const Timed t,
+                            Time({"heads=32/8 dim=128 q=4096", "heads=32/8 dim=128 q=4096 mask=causal window=255,0"}));
     const double share = t.benches[1].Flops() / t.benches[0].Flops();
     bars_.push_back({"window of 256 keys, T 4096: time over the ideal share of the causal time", 1.4, false,
                      t.Median(1) / (share * t.Median(0)), GroupSpread(t.seconds[1]),
@@ -190,9 +187,9 @@ class BarRunner {
 
   Result<void> Options() {
     const std::vector<std::string> options = {
-        "window=511,0", "prefix=100",  "docs=3",     "padding=left", "tiles=50",    "bias=f32:hqk", "bias=bf16:k",
-        "alibi=on",     "softcap=20",  "sinks=on",   "scale=heads",   "layout=rows", "layout=paged", "queries=f16",
-        "queries=bf16", "out=bf16",    "cache=f16",  "cache=q8",      "cache=q4"};
+        "window=511,0", "prefix=100", "docs=3",    "padding=left", "tiles=50",    "bias=f32:hqk", "bias=bf16:k",
+        "alibi=on",     "softcap=20", "sinks=on",  "scale=heads",  "layout=rows", "layout=paged", "queries=f16",
+        "queries=bf16", "out=bf16",   "cache=f16", "cache=q8",     "cache=q4"};
     std::vector<std::string> lines = {""}, names = {"plain"};
     for (size_t i = 0; i < options.size(); ++i) {
       lines.push_back(options[i]);
@@ -229,9 +226,8 @@ class BarRunner {
   Result<void> Statistics() {
     using O = StatisticsCollector::Options;
     for (const char* shape : {"heads=32/8 dim=128 q=4096", "heads=9/3 dim=64 q=8192"}) {
-      ATTEND_ASSIGN_OR_RETURN(
-          const Timed t, TimeAll({shape, shape, shape}, false, options_.rounds,
-                                 {std::nullopt, O{.keep_maps = false}, O{.keep_rows = false}}));
+      ATTEND_ASSIGN_OR_RETURN(const Timed t, TimeAll({shape, shape, shape}, false, options_.rounds,
+                                                     {std::nullopt, O{.keep_maps = false}, O{.keep_rows = false}}));
       for (size_t i : {1, 2}) {
         bars_.push_back({std::string(i == 1 ? "row statistics" : "map") + " on, " + shape + ": time over without",
                          i == 1 ? 1.05 : 1.03, false, t.Median(i) / t.Median(0), GroupSpread(t.seconds[i]),
@@ -251,9 +247,9 @@ class BarRunner {
     const uint64_t before = ResidentBytes();
     ATTEND_ASSIGN_OR_RETURN(const double seconds, bench.Run());
     const double grown = static_cast<double>(PeakResidentBytes() - std::min(before, PeakResidentBytes())) / (1 << 20);
-    bars_.push_back({"memory beyond inputs and outputs at T 32768, every term and statistics on: MiB", 32, false, grown,
-                     0, Text("workspace %.1f MiB, %.1f s", static_cast<double>(bench.workspace_bytes()) / (1 << 20),
-                             seconds)});
+    bars_.push_back(
+        {"memory beyond inputs and outputs at T 32768, every term and statistics on: MiB", 32, false, grown, 0,
+         Text("workspace %.1f MiB, %.1f s", static_cast<double>(bench.workspace_bytes()) / (1 << 20), seconds)});
     return {};
   }
 

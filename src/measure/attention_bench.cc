@@ -54,8 +54,7 @@ Result<double> AttentionBench::Run() {
                                     .lse = lse_.data(),
                                     .dtype = case_.out_dtype,
                                     .observer = collector ? &*collector : nullptr};
-    ATTEND_RETURN_IF_ERROR(
-        RunAttention(*schedule_, data_.queries(), caches, output, *kernels_, *pool_, *workspace_));
+    ATTEND_RETURN_IF_ERROR(RunAttention(*schedule_, data_.queries(), caches, output, *kernels_, *pool_, *workspace_));
   }
   return timer.Seconds() / static_cast<double>(num_layers());
 }

@@ -130,7 +130,9 @@ const std::map<std::string, Setter, std::less<>>& Setters() {
       {"scale", [](S t, C& c) { return (c.scale_per_head = t == "heads") || ParseNumber(t, c.scale); }},
       {"queries", float_type(&C::q_dtype)},
       {"out",
-       [](S t, C& c) { return Choose<DType>(t, {{"f32", DType::kF32}, {"bf16", DType::kBf16}}, c.out_dtype); }},
+       [](S t, C& c) {
+         return Choose<DType>(t, {{"f32", DType::kF32}, {"bf16", DType::kBf16}}, c.out_dtype);
+       }},
       {"layout",
        [](S t, C& c) {
          return Choose<KvLayout>(

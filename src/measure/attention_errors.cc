@@ -12,12 +12,11 @@ struct Way {
   Compute compute;
   const char* format;
 };
-constexpr Way kWays[] = {{Compute::kF32, "f32"},     {Compute::kBf16, "f32"},     {Compute::kBf16, "bf16"},
-                         {Compute::kBf16, "f16"},    {Compute::kBf16, "q8"},      {Compute::kBf16, "q8/32"},
-                         {Compute::kBf16, "q4"},     {Compute::kBf16, "q4-h"},    {Compute::kBf16, "q4/32"},
-                         {Compute::kBf16, "q4/32-h"}, {Compute::kBf16, "q8,q4"},  {Compute::kInt8, "q8"},
-                         {Compute::kInt8, "q8/32"},  {Compute::kInt8, "q4"},      {Compute::kInt8, "q4/32"},
-                         {Compute::kInt8, "q8,q4"}};
+constexpr Way kWays[] = {
+    {Compute::kF32, "f32"},    {Compute::kBf16, "f32"},     {Compute::kBf16, "bf16"},  {Compute::kBf16, "f16"},
+    {Compute::kBf16, "q8"},    {Compute::kBf16, "q8/32"},   {Compute::kBf16, "q4"},    {Compute::kBf16, "q4-h"},
+    {Compute::kBf16, "q4/32"}, {Compute::kBf16, "q4/32-h"}, {Compute::kBf16, "q8,q4"}, {Compute::kInt8, "q8"},
+    {Compute::kInt8, "q8/32"}, {Compute::kInt8, "q4"},      {Compute::kInt8, "q4/32"}, {Compute::kInt8, "q8,q4"}};
 
 AttentionCase CaseOf(int64_t kv_len, CaseValues values) {
   AttentionCase c;

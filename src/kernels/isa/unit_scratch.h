@@ -26,7 +26,7 @@ struct UnitScratch {
   uint64_t* visible;     // [rows]: bits of the tile's keys
   uint8_t* p_codes;      // [rows][64]
   float* p_scale;        // [rows]
-  float* p_scaled;        // [kSharedWordRows][64]: weights times the scales of V
+  float* p_scaled;       // [kSharedWordRows][64]: weights times the scales of V
   float* k_tile;         // [k_dim][64] unpacked
   float* v_tile;         // [64][v_width] unpacked
 };

@@ -7,8 +7,9 @@
 // Whatever lay in the registers before could be subnormal, and then each multiply-add takes a hundred times as long.
 #define ATTEND_ZERO(i) "vxorps %%ymm" #i ", %%ymm" #i ", %%ymm" #i "\n"
 #define ATTEND_ZERO_LOOP_REGISTERS                                                                         \
-  ATTEND_ZERO(0) ATTEND_ZERO(1) ATTEND_ZERO(2) ATTEND_ZERO(3) ATTEND_ZERO(4) ATTEND_ZERO(5) ATTEND_ZERO(6) \
-  ATTEND_ZERO(7) ATTEND_ZERO(8) ATTEND_ZERO(9) ATTEND_ZERO(10) ATTEND_ZERO(11) ATTEND_ZERO(14) ATTEND_ZERO(15)
+  ATTEND_ZERO(0)                                                                                           \
+  ATTEND_ZERO(1) ATTEND_ZERO(2) ATTEND_ZERO(3) ATTEND_ZERO(4) ATTEND_ZERO(5) ATTEND_ZERO(6) ATTEND_ZERO(7) \
+      ATTEND_ZERO(8) ATTEND_ZERO(9) ATTEND_ZERO(10) ATTEND_ZERO(11) ATTEND_ZERO(14) ATTEND_ZERO(15)
 
 namespace attend {
 namespace {
@@ -147,20 +148,19 @@ struct VecAvx2 {
   // One asm block, so that the accumulators stay in registers whatever the compiler thinks.
   static double FmaLoop(int64_t steps) {
     int64_t left = steps;
-    __asm__ volatile(
-        ATTEND_ZERO_LOOP_REGISTERS
-        "1:\n"
-        "vfmadd231ps %%ymm15, %%ymm14, %%ymm0\n vfmadd231ps %%ymm15, %%ymm14, %%ymm1\n"
-        "vfmadd231ps %%ymm15, %%ymm14, %%ymm2\n vfmadd231ps %%ymm15, %%ymm14, %%ymm3\n"
-        "vfmadd231ps %%ymm15, %%ymm14, %%ymm4\n vfmadd231ps %%ymm15, %%ymm14, %%ymm5\n"
-        "vfmadd231ps %%ymm15, %%ymm14, %%ymm6\n vfmadd231ps %%ymm15, %%ymm14, %%ymm7\n"
-        "vfmadd231ps %%ymm15, %%ymm14, %%ymm8\n vfmadd231ps %%ymm15, %%ymm14, %%ymm9\n"
-        "vfmadd231ps %%ymm15, %%ymm14, %%ymm10\n vfmadd231ps %%ymm15, %%ymm14, %%ymm11\n"
-        "dec %0\n jnz 1b\n"
-        : "+r"(left)
-        :
-        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm14",
-          "xmm15", "cc");
+    __asm__ volatile(ATTEND_ZERO_LOOP_REGISTERS
+                     "1:\n"
+                     "vfmadd231ps %%ymm15, %%ymm14, %%ymm0\n vfmadd231ps %%ymm15, %%ymm14, %%ymm1\n"
+                     "vfmadd231ps %%ymm15, %%ymm14, %%ymm2\n vfmadd231ps %%ymm15, %%ymm14, %%ymm3\n"
+                     "vfmadd231ps %%ymm15, %%ymm14, %%ymm4\n vfmadd231ps %%ymm15, %%ymm14, %%ymm5\n"
+                     "vfmadd231ps %%ymm15, %%ymm14, %%ymm6\n vfmadd231ps %%ymm15, %%ymm14, %%ymm7\n"
+                     "vfmadd231ps %%ymm15, %%ymm14, %%ymm8\n vfmadd231ps %%ymm15, %%ymm14, %%ymm9\n"
+                     "vfmadd231ps %%ymm15, %%ymm14, %%ymm10\n vfmadd231ps %%ymm15, %%ymm14, %%ymm11\n"
+                     "dec %0\n jnz 1b\n"
+                     : "+r"(left)
+                     :
+                     : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+                       "xmm14", "xmm15", "cc");
     return static_cast<double>(steps) * 12 * kLanes * 2;
   }
   static double Bf16Loop(int64_t steps) { return FmaLoop(steps); }

@@ -7,9 +7,10 @@
 
 // Whatever lay in the registers before could be subnormal, and then each multiply-add takes a hundred times as long.
 #define ATTEND_ZERO(i) "vpxord %%zmm" #i ", %%zmm" #i ", %%zmm" #i "\n"
-#define ATTEND_ZERO_LOOP_REGISTERS                                                                             \
-  ATTEND_ZERO(0) ATTEND_ZERO(1) ATTEND_ZERO(2) ATTEND_ZERO(3) ATTEND_ZERO(4) ATTEND_ZERO(5) ATTEND_ZERO(6)     \
-  ATTEND_ZERO(7) ATTEND_ZERO(8) ATTEND_ZERO(9) ATTEND_ZERO(10) ATTEND_ZERO(11) ATTEND_ZERO(30) ATTEND_ZERO(31)
+#define ATTEND_ZERO_LOOP_REGISTERS                                                                         \
+  ATTEND_ZERO(0)                                                                                           \
+  ATTEND_ZERO(1) ATTEND_ZERO(2) ATTEND_ZERO(3) ATTEND_ZERO(4) ATTEND_ZERO(5) ATTEND_ZERO(6) ATTEND_ZERO(7) \
+      ATTEND_ZERO(8) ATTEND_ZERO(9) ATTEND_ZERO(10) ATTEND_ZERO(11) ATTEND_ZERO(30) ATTEND_ZERO(31)
 
 namespace attend {
 namespace {
@@ -151,20 +152,19 @@ struct VecAvx512 {
   // One asm block, so that the accumulators stay in registers whatever the compiler thinks.
   static double FmaLoop(int64_t steps) {
     int64_t left = steps;
-    __asm__ volatile(
-        ATTEND_ZERO_LOOP_REGISTERS
-        "1:\n"
-        "vfmadd231ps %%zmm31, %%zmm30, %%zmm0\n vfmadd231ps %%zmm31, %%zmm30, %%zmm1\n"
-        "vfmadd231ps %%zmm31, %%zmm30, %%zmm2\n vfmadd231ps %%zmm31, %%zmm30, %%zmm3\n"
-        "vfmadd231ps %%zmm31, %%zmm30, %%zmm4\n vfmadd231ps %%zmm31, %%zmm30, %%zmm5\n"
-        "vfmadd231ps %%zmm31, %%zmm30, %%zmm6\n vfmadd231ps %%zmm31, %%zmm30, %%zmm7\n"
-        "vfmadd231ps %%zmm31, %%zmm30, %%zmm8\n vfmadd231ps %%zmm31, %%zmm30, %%zmm9\n"
-        "vfmadd231ps %%zmm31, %%zmm30, %%zmm10\n vfmadd231ps %%zmm31, %%zmm30, %%zmm11\n"
-        "dec %0\n jnz 1b\n"
-        : "+r"(left)
-        :
-        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm30",
-          "xmm31", "cc");
+    __asm__ volatile(ATTEND_ZERO_LOOP_REGISTERS
+                     "1:\n"
+                     "vfmadd231ps %%zmm31, %%zmm30, %%zmm0\n vfmadd231ps %%zmm31, %%zmm30, %%zmm1\n"
+                     "vfmadd231ps %%zmm31, %%zmm30, %%zmm2\n vfmadd231ps %%zmm31, %%zmm30, %%zmm3\n"
+                     "vfmadd231ps %%zmm31, %%zmm30, %%zmm4\n vfmadd231ps %%zmm31, %%zmm30, %%zmm5\n"
+                     "vfmadd231ps %%zmm31, %%zmm30, %%zmm6\n vfmadd231ps %%zmm31, %%zmm30, %%zmm7\n"
+                     "vfmadd231ps %%zmm31, %%zmm30, %%zmm8\n vfmadd231ps %%zmm31, %%zmm30, %%zmm9\n"
+                     "vfmadd231ps %%zmm31, %%zmm30, %%zmm10\n vfmadd231ps %%zmm31, %%zmm30, %%zmm11\n"
+                     "dec %0\n jnz 1b\n"
+                     : "+r"(left)
+                     :
+                     : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+                       "xmm30", "xmm31", "cc");
     return static_cast<double>(steps) * 12 * kLanes * 2;
   }
   static double Bf16Loop(int64_t steps) { return FmaLoop(steps); }
@@ -197,20 +197,19 @@ struct VecAvx512Bf16 : VecAvx512Vnni {
 
   static double Bf16Loop(int64_t steps) {
     int64_t left = steps;
-    __asm__ volatile(
-        ATTEND_ZERO_LOOP_REGISTERS
-        "1:\n"
-        "vdpbf16ps %%zmm31, %%zmm30, %%zmm0\n vdpbf16ps %%zmm31, %%zmm30, %%zmm1\n"
-        "vdpbf16ps %%zmm31, %%zmm30, %%zmm2\n vdpbf16ps %%zmm31, %%zmm30, %%zmm3\n"
-        "vdpbf16ps %%zmm31, %%zmm30, %%zmm4\n vdpbf16ps %%zmm31, %%zmm30, %%zmm5\n"
-        "vdpbf16ps %%zmm31, %%zmm30, %%zmm6\n vdpbf16ps %%zmm31, %%zmm30, %%zmm7\n"
-        "vdpbf16ps %%zmm31, %%zmm30, %%zmm8\n vdpbf16ps %%zmm31, %%zmm30, %%zmm9\n"
-        "vdpbf16ps %%zmm31, %%zmm30, %%zmm10\n vdpbf16ps %%zmm31, %%zmm30, %%zmm11\n"
-        "dec %0\n jnz 1b\n"
-        : "+r"(left)
-        :
-        : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm30",
-          "xmm31", "cc");
+    __asm__ volatile(ATTEND_ZERO_LOOP_REGISTERS
+                     "1:\n"
+                     "vdpbf16ps %%zmm31, %%zmm30, %%zmm0\n vdpbf16ps %%zmm31, %%zmm30, %%zmm1\n"
+                     "vdpbf16ps %%zmm31, %%zmm30, %%zmm2\n vdpbf16ps %%zmm31, %%zmm30, %%zmm3\n"
+                     "vdpbf16ps %%zmm31, %%zmm30, %%zmm4\n vdpbf16ps %%zmm31, %%zmm30, %%zmm5\n"
+                     "vdpbf16ps %%zmm31, %%zmm30, %%zmm6\n vdpbf16ps %%zmm31, %%zmm30, %%zmm7\n"
+                     "vdpbf16ps %%zmm31, %%zmm30, %%zmm8\n vdpbf16ps %%zmm31, %%zmm30, %%zmm9\n"
+                     "vdpbf16ps %%zmm31, %%zmm30, %%zmm10\n vdpbf16ps %%zmm31, %%zmm30, %%zmm11\n"
+                     "dec %0\n jnz 1b\n"
+                     : "+r"(left)
+                     :
+                     : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+                       "xmm30", "xmm31", "cc");
     return static_cast<double>(steps) * 12 * kLanes * 4;
   }
 

@@ -32,8 +32,8 @@ inline __attribute__((always_inline)) typename V::F Exp(typename V::F x) {
   return V::ZeroBelow(V::ScaleByPowerOfTwo(p, n), x, -87.3f);
 }
 
-// 2^y for y <= 0: y = n + r with |r| <= 1/2, a minimax polynomial in r, times 2^n. Degree 6 has a relative error of 2e-9,
-// at most 1 ulp with FMA; kShort, degree 5, has 9e-8, for what is rounded to bf16 next. Exactly 0 below -125.95 =
+// 2^y for y <= 0: y = n + r with |r| <= 1/2, a minimax polynomial in r, times 2^n. Degree 6 has a relative error of
+// 2e-9, at most 1 ulp with FMA; kShort, degree 5, has 9e-8, for what is rounded to bf16 next. Exactly 0 below -125.95 =
 // -87.3 / ln 2. NaN stays.
 template <class V, bool kShort = false>
 inline __attribute__((always_inline)) typename V::F Exp2OfNegative(typename V::F y) {

@@ -68,7 +68,10 @@ class ChangeFinder {
     for (const auto& [dtype, flag, loss] : smaller) {
       PlanRequest changed = r_;
       changed.kv_format = KvFormat::Both(dtype);
-      if (KvBytesPerToken(r_.footprint.header, changed.kv_format) < bytes) Try(changed, flag, loss);
+      if (KvBytesPerToken(r_.footprint.header, changed.kv_format) >= bytes) continue;
+      Try(changed, flag, loss);
+      // What loses more is worth naming only while it gives more.
+      if (!changes_.empty() && changes_.back().what == flag && changes_.back().gives == Verdict::kOnePass) return;
     }
   }
 

@@ -78,10 +78,13 @@ TEST(Plan, RefusedWhenTheSmallestPieceDoesNotFit) {
   EXPECT_EQ(plan.limit, Limit::kMemory);
   EXPECT_EQ(plan.shortfall_bytes, 64u * 23'040);  // one tile
   EXPECT_THAT(plan.reason, HasSubstr("are lacking"));
-  // As little as helps, and enough for one pass.
-  ASSERT_EQ(plan.changes.size(), 2u);
+  // Smaller caches, as little memory as helps, and enough for one pass.
+  ASSERT_EQ(plan.changes.size(), 4u);
+  EXPECT_EQ(plan.changes[0].what, "--kv q8");
   EXPECT_EQ(plan.changes[0].gives, Verdict::kPieces);
-  EXPECT_EQ(plan.changes[1].gives, Verdict::kOnePass);
+  EXPECT_EQ(plan.changes[1].what, "--kv q4");
+  EXPECT_EQ(plan.changes[2].gives, Verdict::kPieces);
+  EXPECT_EQ(plan.changes[3].gives, Verdict::kOnePass);
 }
 
 TEST(Plan, ChangesInsideTheReserveComeLast) {
@@ -90,10 +93,12 @@ TEST(Plan, ChangesInsideTheReserveComeLast) {
   request.reserve = {.percent = 10, .bytes = std::nullopt};
   const Plan plan = PlanOf(request);
   EXPECT_EQ(plan.verdict, Verdict::kPieces);
-  ASSERT_EQ(plan.changes.size(), 2u);
-  EXPECT_FALSE(plan.changes[0].inside_reserve);
-  EXPECT_EQ(plan.changes[1].what, "--reserve 0");
-  EXPECT_TRUE(plan.changes[1].inside_reserve);
+  ASSERT_EQ(plan.changes.size(), 3u);
+  EXPECT_EQ(plan.changes[0].what, "--kv q8");
+  EXPECT_EQ(plan.changes[0].gives, Verdict::kOnePass);
+  EXPECT_FALSE(plan.changes[1].inside_reserve);
+  EXPECT_EQ(plan.changes[2].what, "--reserve 0");
+  EXPECT_TRUE(plan.changes[2].inside_reserve);
 }
 
 TEST(Plan, ForbiddenPiecesAreNotUsed) {

@@ -36,6 +36,7 @@ struct ObserverWants {
   int64_t num_first_keys = 4;
   int64_t num_near_keys = 64;
   int64_t cell_keys = 64;  // 16, 32 or 64
+  bool rows = true;        // false: of a row's statistics only lse is there
   bool cells = true;       // false: ObservedRows::cells is null
 };
 

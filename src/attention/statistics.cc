@@ -36,7 +36,7 @@ StatisticsCollector::StatisticsCollector(int64_t num_q_heads, std::span<const in
 }
 
 ObserverWants StatisticsCollector::wants() const {
-  return {options_.num_first_keys, options_.num_near_keys, cell_keys_, options_.keep_maps};
+  return {options_.num_first_keys, options_.num_near_keys, cell_keys_, options_.keep_rows, options_.keep_maps};
 }
 
 void StatisticsCollector::OnRows(const ObservedRows& rows) {

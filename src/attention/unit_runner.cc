@@ -37,7 +37,8 @@ ObserveArgs UnitRunner::ObserveTo(const AttentionUnit& unit, const ThreadBuffers
   if (!layout_.observed) return {};
   const ObservedWidth width = ObservedWidth::Of(unit.keys, layout_.wants.cell_keys);
   const bool part = unit.partial >= 0;
-  return {.rows = part ? parts_.sums + unit.partial : b.sums,
+  return {.wants_rows = layout_.wants.rows,
+          .rows = part ? parts_.sums + unit.partial : b.sums,
           .num_first_keys = layout_.wants.num_first_keys,
           .num_near_keys = layout_.wants.num_near_keys,
           .near_begin = b.near_begin,

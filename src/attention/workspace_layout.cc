@@ -50,9 +50,9 @@ WorkspaceLayout WorkspaceLayout::Of(const AttentionSchedule& s, std::span<const 
     l.k_dim = std::max(l.k_dim, cache.k_dim);
     l.v_width = std::max(l.v_width, cache.v_width);
   }
-  const auto widen = [&](ObservedWidth& widest, KeyRange keys) {
+  const auto widen = [&](ObservedWidth& most, KeyRange keys) {
     const ObservedWidth width = ObservedWidth::Of(keys, l.wants.cell_keys);
-    widest = {std::max(widest.tiles, width.tiles), std::max(widest.cells, width.cells)};
+    most = {std::max(most.tiles, width.tiles), std::max(most.cells, width.cells)};
   };
   for (const AttentionUnit& unit : s.units) {
     l.most_rows = std::max(l.most_rows, unit.rows.end - unit.rows.begin);

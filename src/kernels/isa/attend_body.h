@@ -25,7 +25,7 @@ inline Tile VisibleTile(const AttendArgs& u, const UnitScratch& s, int64_t index
   return t;
 }
 
-template <class V, bool kObserve>
+template <class V, int kObserve>
 void AttendTiles(const AttendArgs& u, const UnitScratch& s) {
   for (int64_t tile = u.key_begin / kPanelColumns; tile * kPanelColumns < u.key_end; ++tile) {
     const Tile t = VisibleTile(u, s, tile);
@@ -47,11 +47,15 @@ void Attend(const AttendArgs& u) {
   }
   for (int64_t i = 0; i < u.rows * width; i += V::kLanes) V::Store(u.out + i, V::Zero());
   PrepareQueries<V>(u, s);
-  if (observed) {
-    BeginObserving<V>(u, s);
-    AttendTiles<V, true>(u, s);
+  if (observed) BeginObserving<V>(u, s);
+  if (!observed) {
+    AttendTiles<V, kNothing>(u, s);
+  } else if (u.observe.cells == nullptr) {
+    AttendTiles<V, kRows>(u, s);
+  } else if (!u.observe.wants_rows) {
+    AttendTiles<V, kCells>(u, s);
   } else {
-    AttendTiles<V, false>(u, s);
+    AttendTiles<V, kRows | kCells>(u, s);
   }
   for (int64_t r = 0; r < u.rows; ++r) {
     const float sum = V::ReduceAdd(V::Load(s.sum + r * kSumLanes));

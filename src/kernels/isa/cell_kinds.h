@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-template <class V>
+template <class V, bool kStreams>
 struct HalfKind {
   using A = float;
   using B = uint16_t;
@@ -18,7 +18,7 @@ struct HalfKind {
                   int64_t ahead) {
     TileSums<V, kRows, kVectors> sums(c, ldc, accumulate);
     for (int64_t i = 0; i < k; ++i) {
-      AskFor<V, true, kVectors, kCells>(b + i * ldb, ahead);
+      AskFor<V, kStreams, kVectors, kCells>(b + i * ldb, ahead);
       typename V::F column[kVectors];
 #pragma GCC unroll 8
       for (int n = 0; n < kVectors; ++n) column[n] = V::LoadF16(b + i * ldb + n * V::kLanes);

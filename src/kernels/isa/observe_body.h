@@ -12,6 +12,9 @@ inline constexpr float kColumnNumbers[kPanelColumns] = {0,  1,  2,  3,  4,  5,  
                                                         32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
                                                         48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
+// What is observed: template arguments, so that what is not costs nothing.
+inline constexpr int kNothing = 0, kRows = 1, kCells = 2;
+
 // What a tile adds to a row, in lanes.
 template <class V>
 struct TileRowSums {
@@ -80,10 +83,8 @@ float WeightOfKeys(const AttendArgs& u, const UnitScratch& s, const Tile& t, int
 }
 
 template <class V>
-void ObserveTile(const AttendArgs& u, const UnitScratch& s, const Tile& t, int64_t row, const TileRowSums<V>& sums,
-                 const float* sums_of_16) {
+void ObserveTile(const AttendArgs& u, const UnitScratch& s, const Tile& t, int64_t row, const TileRowSums<V>& sums) {
   const ObserveArgs& o = u.observe;
-  if (sums_of_16 != nullptr) StoreCells(o, row, TileSlot(u, t.index), sums_of_16, s.maximum[row]);
   float* exponents = s.exponent_sum + row * kSumLanes;
   float* columns = s.column_sum + row * kSumLanes;
   V::Store(exponents, V::Add(V::Load(exponents), sums.exponents));
@@ -118,24 +119,22 @@ void ScaleCells(const float* tiles, int64_t num_tiles, float* cells) {
   }
 }
 
-// Turns a row's sums into statistics; `sum` is its denominator, 0 when it saw nothing.
 template <class V>
-void FinishObserving(const AttendArgs& u, const UnitScratch& s, int64_t row, float sum) {
-  const ObserveArgs& o = u.observe;
-  if (sum == 0.0f) {
-    o.rows[row] = {0, -1, 0, 0, 0, 0};
-    return;
-  }
+void FinishRow(const AttendArgs& u, const UnitScratch& s, int64_t row, float sum) {
   const float exponents = V::ReduceAdd(V::Load(s.exponent_sum + row * kSumLanes));
   const float columns = V::ReduceAdd(V::Load(s.column_sum + row * kSumLanes));
   const int64_t first_tile_key = u.key_begin / kPanelColumns * kPanelColumns;
-  o.rows[row] = {.largest_weight = 1.0f / sum,
-                 .largest_key = s.largest_key[row],
-                 .entropy = static_cast<float>(__builtin_log(sum) - 0.693147180559945309 * exponents / sum),
-                 .mean_key = static_cast<float>(first_tile_key) + columns / sum,
-                 .first_keys = s.first_keys[row] / sum,
-                 .near_keys = s.near_keys[row] / sum};
-  if (o.cells == nullptr) return;
+  u.observe.rows[row] = {.largest_weight = 1.0f / sum,
+                         .largest_key = s.largest_key[row],
+                         .entropy = static_cast<float>(__builtin_log(sum) - 0.693147180559945309 * exponents / sum),
+                         .mean_key = static_cast<float>(first_tile_key) + columns / sum,
+                         .first_keys = s.first_keys[row] / sum,
+                         .near_keys = s.near_keys[row] / sum};
+}
+
+template <class V>
+void FinishCells(const AttendArgs& u, const UnitScratch& s, int64_t row, float sum) {
+  const ObserveArgs& o = u.observe;
   // Each tile's mass was summed relative to the maximum of its time.
   const typename V::F maximum = V::Set1(s.maximum[row]), factor = V::Set1(ScaleLeft(u, row) * kLog2E);
   const int64_t cells_a_tile = kPanelColumns / o.cell_keys;
@@ -154,6 +153,16 @@ void FinishObserving(const AttendArgs& u, const UnitScratch& s, int64_t row, flo
     default:
       return ScaleCells<4>(tiles, num_tiles, cells);
   }
+}
+
+// Turns a row's sums into statistics; `sum` is its denominator, 0 when it saw nothing.
+template <class V>
+void FinishObserving(const AttendArgs& u, const UnitScratch& s, int64_t row, float sum) {
+  const ObserveArgs& o = u.observe;
+  o.rows[row] = {0, -1, 0, 0, 0, 0};
+  if (sum == 0.0f) return;
+  if (o.wants_rows) FinishRow<V>(u, s, row, sum);
+  if (o.cells != nullptr) FinishCells<V>(u, s, row, sum);
 }
 
 }  // namespace

@@ -128,36 +128,23 @@ void TileOutput(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
       return u.kv.v_format == CellFormat::kQ8 ? WordOutput<V, ByteWords<V, false>>(u, s, t, v)
                                               : WordOutput<V, NibbleWords<V>>(u, s, t, v);
     }
-    if (few && u.kv.v_format == CellFormat::kF16) {
-      return Multiply<V, HalfKind<V>>(t.rows, width, t.keys, p, kPanelColumns, reinterpret_cast<const uint16_t*>(v),
-                                      width, out, width, true, t.ahead / 2);
-    }
+    const float* floats = reinterpret_cast<const float*>(v);
+    const uint16_t* halves = reinterpret_cast<const uint16_t*>(v);
+    const int64_t even_keys = t.keys + (t.keys & 1);
     if (u.kv.v_format == CellFormat::kF32) {
-      const float* cells = reinterpret_cast<const float*>(v);
-      if (few) {
-        return Multiply<V, FloatKind<V, true>>(t.rows, width, t.keys, p, kPanelColumns, cells, width, out, width, true,
-                                               t.ahead / 4);
-      }
-      return Multiply<V, FloatKind<V>>(t.rows, width, t.keys, p, kPanelColumns, cells, width, out, width, true);
+      return TileProduct<V, FloatKind>(t, width, t.keys, p, kPanelColumns, floats, width, out, width, true);
     }
-    if (u.kv.v_format == CellFormat::kBf16) {
-      const uint16_t* pairs = reinterpret_cast<const uint16_t*>(v);
-      const int64_t keys = t.keys + (t.keys & 1);
-      if constexpr (V::kHasBf16Dot) {
-        if (PacksWeights<V>(u)) {  // the row's weights lie as bf16 at the start of its 64 floats
-          const uint16_t* weights = reinterpret_cast<const uint16_t*>(p);
-          if (few) {
-            return Multiply<V, DotKind<V, true>>(t.rows, width, keys, weights, 2 * kPanelColumns, pairs, width, out,
-                                                 width, true, t.ahead / 2);
-          }
-          return Multiply<V, DotKind<V>>(t.rows, width, keys, weights, 2 * kPanelColumns, pairs, width, out, width,
-                                         true);
-        }
+    if constexpr (V::kHasBf16Dot) {
+      if (PacksWeights<V>(u)) {  // the row's weights lie as bf16 at the start of its 64 floats
+        return TileProduct<V, DotKind>(t, width, even_keys, reinterpret_cast<const uint16_t*>(p), 2 * kPanelColumns,
+                                       halves, width, out, width, true);
       }
-      if (few) {
-        return Multiply<V, PairKind<V, true>>(t.rows, width, keys, p, kPanelColumns, pairs, width, out, width, true,
-                                              t.ahead / 2);
-      }
+    }
+    if (few && u.kv.v_format == CellFormat::kBf16) {
+      return TileProduct<V, PairKind>(t, width, even_keys, p, kPanelColumns, halves, width, out, width, true);
+    }
+    if (few && u.kv.v_format == CellFormat::kF16) {
+      return TileProduct<V, HalfKind>(t, width, t.keys, p, kPanelColumns, halves, width, out, width, true);
     }
   }
   if (!t.mixed) UnpackV<V>(u.kv, t.index, t.keys, s.k_tile, s.v_tile);

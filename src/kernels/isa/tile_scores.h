@@ -18,6 +18,17 @@ struct Tile {
   int64_t ahead;  // bytes to the same place of the tile that is read next; 0: there is none
 };
 
+// c (+)= a b for the tile's rows; few of them ask for the next tile while they read this one.
+template <class V, template <class, bool> class Kind>
+void TileProduct(const Tile& t, int64_t columns, int64_t k, const typename Kind<V, false>::A* a, int64_t lda,
+                 const typename Kind<V, false>::B* b, int64_t ldb, float* c, int64_t ldc, bool accumulate) {
+  if (t.rows > kSharedTileRows) {
+    return Multiply<V, Kind<V, false>>(t.rows, columns, k, a, lda, b, ldb, c, ldc, accumulate);
+  }
+  const int64_t ahead = t.ahead / static_cast<int64_t>(sizeof *b);
+  Multiply<V, Kind<V, true>>(t.rows, columns, k, a, lda, b, ldb, c, ldc, accumulate, ahead);
+}
+
 template <class V, int kBits>
 void IntScores(const AttendArgs& u, const UnitScratch& s, const Tile& t, const uint8_t* k) {
   using Cells = IntCells<V, kBits, true>;
@@ -94,34 +105,22 @@ void TileScores(const AttendArgs& u, const UnitScratch& s, const Tile& t) {
       return u.kv.k_format == CellFormat::kQ8 ? WordScores<V, ByteWords<V, true>>(u, s, t, k)
                                               : WordScores<V, NibbleWords<V>>(u, s, t, k);
     }
-    if (few && u.kv.k_format == CellFormat::kF16) {
-      return Multiply<V, HalfKind<V>>(t.rows, t.columns, d, q, d, reinterpret_cast<const uint16_t*>(k), kPanelColumns,
-                                      out, kPanelColumns, false, t.ahead / 2);
-    }
+    const float* floats = reinterpret_cast<const float*>(k);
+    const uint16_t* halves = reinterpret_cast<const uint16_t*>(k);
     if (u.kv.k_format == CellFormat::kF32) {
-      const float* cells = reinterpret_cast<const float*>(k);
-      if (few) {
-        return Multiply<V, FloatKind<V, true>>(t.rows, t.columns, d, q, d, cells, kPanelColumns, out, kPanelColumns,
-                                               false, t.ahead / 4);
-      }
-      return Multiply<V, FloatKind<V>>(t.rows, t.columns, d, q, d, cells, kPanelColumns, out, kPanelColumns, false);
+      return TileProduct<V, FloatKind>(t, t.columns, d, q, d, floats, kPanelColumns, out, kPanelColumns, false);
     }
-    if (u.kv.k_format == CellFormat::kBf16) {
-      const uint16_t* pairs = reinterpret_cast<const uint16_t*>(k);
-      if constexpr (V::kHasBf16Dot) {
-        if (RoundsWeights(u)) {
-          const uint16_t* a = s.q_bf16 + t.row * d;
-          if (few) {
-            return Multiply<V, DotKind<V, true>>(t.rows, t.columns, d, a, d, pairs, kPanelColumns, out, kPanelColumns,
-                                                 false, t.ahead / 2);
-          }
-          return Multiply<V, DotKind<V>>(t.rows, t.columns, d, a, d, pairs, kPanelColumns, out, kPanelColumns, false);
-        }
+    if constexpr (V::kHasBf16Dot) {
+      if (u.kv.k_format == CellFormat::kBf16 && RoundsWeights(u)) {
+        return TileProduct<V, DotKind>(t, t.columns, d, s.q_bf16 + t.row * d, d, halves, kPanelColumns, out,
+                                       kPanelColumns, false);
       }
-      if (few) {
-        return Multiply<V, PairKind<V, true>>(t.rows, t.columns, d, q, d, pairs, kPanelColumns, out, kPanelColumns,
-                                              false, t.ahead / 2);
-      }
+    }
+    if (few && u.kv.k_format == CellFormat::kBf16) {
+      return TileProduct<V, PairKind>(t, t.columns, d, q, d, halves, kPanelColumns, out, kPanelColumns, false);
+    }
+    if (few && u.kv.k_format == CellFormat::kF16) {
+      return TileProduct<V, HalfKind>(t, t.columns, d, q, d, halves, kPanelColumns, out, kPanelColumns, false);
     }
   }
   UnpackK<V>(u.kv, t.index, t.keys, t.columns, s.k_tile);

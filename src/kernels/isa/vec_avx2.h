@@ -6,10 +6,11 @@
 
 // Whatever lay in the registers before could be subnormal, and then each multiply-add takes a hundred times as long.
 #define ATTEND_ZERO(i) "vxorps %%ymm" #i ", %%ymm" #i ", %%ymm" #i "\n"
-#define ATTEND_ZERO_LOOP_REGISTERS                                                                         \
-  ATTEND_ZERO(0)                                                                                           \
-  ATTEND_ZERO(1) ATTEND_ZERO(2) ATTEND_ZERO(3) ATTEND_ZERO(4) ATTEND_ZERO(5) ATTEND_ZERO(6) ATTEND_ZERO(7) \
-      ATTEND_ZERO(8) ATTEND_ZERO(9) ATTEND_ZERO(10) ATTEND_ZERO(11) ATTEND_ZERO(14) ATTEND_ZERO(15)
+// clang-format off
+#define ATTEND_ZERO_LOOP_REGISTERS \
+  ATTEND_ZERO(0) ATTEND_ZERO(1) ATTEND_ZERO(2) ATTEND_ZERO(3) ATTEND_ZERO(4) ATTEND_ZERO(5) ATTEND_ZERO(6) \
+  ATTEND_ZERO(7) ATTEND_ZERO(8) ATTEND_ZERO(9) ATTEND_ZERO(10) ATTEND_ZERO(11) ATTEND_ZERO(14) ATTEND_ZERO(15)
+// clang-format on
 
 namespace attend {
 namespace {

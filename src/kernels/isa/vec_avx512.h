@@ -7,10 +7,11 @@
 
 // Whatever lay in the registers before could be subnormal, and then each multiply-add takes a hundred times as long.
 #define ATTEND_ZERO(i) "vpxord %%zmm" #i ", %%zmm" #i ", %%zmm" #i "\n"
-#define ATTEND_ZERO_LOOP_REGISTERS                                                                         \
-  ATTEND_ZERO(0)                                                                                           \
-  ATTEND_ZERO(1) ATTEND_ZERO(2) ATTEND_ZERO(3) ATTEND_ZERO(4) ATTEND_ZERO(5) ATTEND_ZERO(6) ATTEND_ZERO(7) \
-      ATTEND_ZERO(8) ATTEND_ZERO(9) ATTEND_ZERO(10) ATTEND_ZERO(11) ATTEND_ZERO(30) ATTEND_ZERO(31)
+// clang-format off
+#define ATTEND_ZERO_LOOP_REGISTERS \
+  ATTEND_ZERO(0) ATTEND_ZERO(1) ATTEND_ZERO(2) ATTEND_ZERO(3) ATTEND_ZERO(4) ATTEND_ZERO(5) ATTEND_ZERO(6) \
+  ATTEND_ZERO(7) ATTEND_ZERO(8) ATTEND_ZERO(9) ATTEND_ZERO(10) ATTEND_ZERO(11) ATTEND_ZERO(30) ATTEND_ZERO(31)
+// clang-format on
 
 namespace attend {
 namespace {

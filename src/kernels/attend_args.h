@@ -72,8 +72,8 @@ struct RowSums {
   float near_keys;      // mass on keys [near_begin[r], near_begin[r] + num_near_keys)
 };
 struct ObserveArgs {
-  bool wants_rows;            // false: rows are filled with zeros
-  RowSums* rows;  // [rows]; null: nothing is observed
+  bool wants_rows;  // false: rows are filled with zeros
+  RowSums* rows;    // [rows]; null: nothing is observed
   int64_t num_first_keys;
   int64_t num_near_keys;
   const int64_t* near_begin;  // [rows], may be negative

@@ -33,7 +33,8 @@ void AddSequence(AttentionSchedule& s, int64_t sequence) {
   const int64_t most_rows = many ? kRowTile : kSplitRowTile;
   const int64_t row_tiles = CeilDiv(num_rows, most_rows);
   const int64_t rows_of_tile = std::min(most_rows, CeilDiv(CeilDiv(num_rows, row_tiles), 6) * 6);
-  const int64_t parts_wanted = CeilDiv(kUnitsWanted, row_tiles * s.num_kv_heads);
+  const int64_t units = row_tiles * s.num_kv_heads;
+  const int64_t parts_wanted = units >= kUnitsEnough ? 1 : CeilDiv(kUnitsWanted, units);
   for (int64_t begin = 0; begin < num_rows; begin += rows_of_tile) {
     const KeyRange rows{begin, std::min(num_rows, begin + rows_of_tile)};
     const int64_t first = rows.begin / s.group_size, last = (rows.end - 1) / s.group_size + 1;

@@ -12,6 +12,16 @@ namespace {
 
 constexpr int64_t kMostDimensions = 576;
 
+// Where value p of the 8 in a 4-byte word lies: byte p % 4, its low half for the first four.
+struct Nibble {
+  int64_t byte;
+  int shift;
+};
+Nibble NibbleAt(int64_t index) {
+  const int64_t p = index % 8;
+  return {index / 8 * 4 + p % 4, static_cast<int>(p / 4 * 4)};
+}
+
 // The half with which codes from -least to most reach every value.
 uint16_t ScaleFor(const float* x, int64_t n, float least, float most) {
   float low = 0, high = 0;
@@ -45,19 +55,17 @@ TileSide TileSide::Values(const CacheDescriptor& d) {
           .rotated = false};
 }
 
-// Index of value i of a token: of floats, halves, bytes; for q4 twice the byte, plus 1 for its high half.
-int64_t TileSide::CellIndex(int64_t slot, int64_t i) const {
-  const int64_t columns = is_key ? int64_t{kTileTokens} : width;  // K: inputs are dimensions; V: inputs are tokens
-  const int64_t input = is_key ? i : slot, column = is_key ? slot : i;
-  switch (dtype) {
-    case DType::kBf16:
-      return (input / 2 * columns + column) * 2 + input % 2;
-    case DType::kQ8:
-      return (input / 4 * columns + column) * 4 + input % 4;
-    case DType::kQ4:
-      return ((input / 8 * columns + column) * 4 + input % 4) * 2 + input / 4 % 2;
-    default:
-      return input * columns + column;
+// Calls fn(i, index) for the values [begin, end) of a token, `kTogether` inputs of a column side by side: inputs are
+// dimensions in K and tokens in V.
+template <int kTogether, class Fn>
+void TileSide::ForEachCell(int64_t slot, int64_t begin, int64_t end, Fn&& fn) const {
+  if (is_key) {
+    for (int64_t i = begin; i < end; ++i) {
+      fn(i, (i / kTogether * int64_t{kTileTokens} + slot) * kTogether + i % kTogether);
+    }
+  } else {
+    const int64_t first = slot / kTogether * width * kTogether + slot % kTogether;
+    for (int64_t i = begin; i < end; ++i) fn(i, first + i * kTogether);
   }
 }
 
@@ -74,16 +82,19 @@ void TileSide::PackQuantised(uint8_t* tile, int64_t slot, const float* row) cons
     const int64_t count = std::min(group, head_dim - first);
     const uint16_t scale = *ScaleAt(tile, slot, first) = ScaleFor(row + first, count, least, most);
     const float step = HalfToFloat(scale), inverse = step > 0 ? 1.0f / step : 0.0f;  // NaN and 0 store zeros
-    for (int64_t i = first; i < first + count; ++i) {
+    const auto cell_of = [&](int64_t i) {
       const float code = inverse > 0 ? std::clamp(std::nearbyint(row[i] * inverse), -least, most) : 0.0f;
-      const int cell = static_cast<int>(code) + zero;
-      const int64_t at = CellIndex(slot, i);
-      if (bytes) {
-        tile[at] = static_cast<uint8_t>(cell);
-      } else {
-        const int shift = static_cast<int>(at % 2) * 4;
-        tile[at / 2] = static_cast<uint8_t>((tile[at / 2] & ~(15 << shift)) | cell << shift);
-      }
+      return static_cast<int>(code) + zero;
+    };
+    if (bytes) {
+      ForEachCell<4>(slot, first, first + count,
+                     [&](int64_t i, int64_t at) { tile[at] = static_cast<uint8_t>(cell_of(i)); });
+    } else {
+      ForEachCell<8>(slot, first, first + count, [&](int64_t i, int64_t at) {
+        const Nibble nibble = NibbleAt(at);
+        uint8_t& byte = tile[nibble.byte];
+        byte = static_cast<uint8_t>((byte & ~(15 << nibble.shift)) | cell_of(i) << nibble.shift);
+      });
     }
   }
 }
@@ -95,37 +106,45 @@ void TileSide::Pack(uint8_t* tile, int64_t slot, const float* row) const {
     HadamardRotate(turned.data(), head_dim);
     row = turned.data();
   }
-  if (IsQuantisedKv(dtype)) return PackQuantised(tile, slot, row);
-  for (int64_t i = 0; i < head_dim; ++i) {
-    const int64_t at = CellIndex(slot, i);
-    if (dtype == DType::kF32) {
-      reinterpret_cast<float*>(tile)[at] = row[i];
-    } else {
-      reinterpret_cast<uint16_t*>(tile)[at] = dtype == DType::kF16 ? FloatToHalf(row[i]) : FloatToBf16(row[i]);
-    }
+  uint16_t* halves = reinterpret_cast<uint16_t*>(tile);
+  switch (dtype) {
+    case DType::kQ8:
+    case DType::kQ4:
+      return PackQuantised(tile, slot, row);
+    case DType::kF32:
+      return ForEachCell<1>(slot, 0, head_dim,
+                            [&](int64_t i, int64_t at) { reinterpret_cast<float*>(tile)[at] = row[i]; });
+    case DType::kF16:
+      return ForEachCell<1>(slot, 0, head_dim, [&](int64_t i, int64_t at) { halves[at] = FloatToHalf(row[i]); });
+    default:
+      return ForEachCell<2>(slot, 0, head_dim, [&](int64_t i, int64_t at) { halves[at] = FloatToBf16(row[i]); });
   }
 }
 
 void TileSide::Unpack(const uint8_t* tile, int64_t slot, float* row) const {
-  for (int64_t i = 0; i < head_dim; ++i) {
-    const int64_t at = CellIndex(slot, i);
-    const auto scale = [&] { return HalfToFloat(*ScaleAt(const_cast<uint8_t*>(tile), slot, i)); };
-    switch (dtype) {
-      case DType::kF32:
-        row[i] = reinterpret_cast<const float*>(tile)[at];
-        break;
-      case DType::kF16:
-        row[i] = HalfToFloat(reinterpret_cast<const uint16_t*>(tile)[at]);
-        break;
-      case DType::kQ8:
-        row[i] = scale() * static_cast<float>(is_key ? tile[at] - 128 : static_cast<int8_t>(tile[at]));
-        break;
-      case DType::kQ4:
-        row[i] = scale() * static_cast<float>((tile[at / 2] >> (at % 2 * 4) & 15) - 8);
-        break;
-      default:
-        row[i] = Bf16ToFloat(reinterpret_cast<const uint16_t*>(tile)[at]);
-    }
+  const uint16_t* halves = reinterpret_cast<const uint16_t*>(tile);
+  const auto scale = [&](int64_t i) { return HalfToFloat(*ScaleAt(const_cast<uint8_t*>(tile), slot, i)); };
+  switch (dtype) {
+    case DType::kQ8:
+      ForEachCell<4>(slot, 0, head_dim, [&](int64_t i, int64_t at) {
+        row[i] = scale(i) * static_cast<float>(is_key ? tile[at] - 128 : static_cast<int8_t>(tile[at]));
+      });
+      break;
+    case DType::kQ4:
+      ForEachCell<8>(slot, 0, head_dim, [&](int64_t i, int64_t at) {
+        const Nibble nibble = NibbleAt(at);
+        row[i] = scale(i) * static_cast<float>((tile[nibble.byte] >> nibble.shift & 15) - 8);
+      });
+      break;
+    case DType::kF32:
+      ForEachCell<1>(slot, 0, head_dim,
+                     [&](int64_t i, int64_t at) { row[i] = reinterpret_cast<const float*>(tile)[at]; });
+      break;
+    case DType::kF16:
+      ForEachCell<1>(slot, 0, head_dim, [&](int64_t i, int64_t at) { row[i] = HalfToFloat(halves[at]); });
+      break;
+    default:
+      ForEachCell<2>(slot, 0, head_dim, [&](int64_t i, int64_t at) { row[i] = Bf16ToFloat(halves[at]); });
   }
   if (rotated) HadamardRotate(row, head_dim);
 }

@@ -28,7 +28,8 @@ struct TileSide {
 
  private:
   void PackQuantised(uint8_t* tile, int64_t slot, const float* row) const;
-  int64_t CellIndex(int64_t slot, int64_t i) const;
+  template <int kTogether, class Fn>
+  void ForEachCell(int64_t slot, int64_t begin, int64_t end, Fn&& fn) const;
   uint16_t* ScaleAt(uint8_t* tile, int64_t slot, int64_t i) const;
 };
 

@@ -97,12 +97,13 @@ Result<void> Transformer::Forward(std::span<const uint32_t> tokens, KvCache& cac
   ATTEND_RETURN_IF_ERROR(CheckTokens(tokens));
   const int64_t count = static_cast<int64_t>(tokens.size());
   const int64_t first_position = cache.num_tokens();
+  ATTEND_ASSIGN_OR_RETURN(const AttentionSchedule schedule, Schedule(count, first_position + count));
   ATTEND_RETURN_IF_ERROR(cache.Extend(count));
   FillAngles(first_position, count);
 
   Embed(tokens);
   for (int64_t layer = 0; layer < header_->num_layers; ++layer) {
-    if (auto attended = AttentionBlock(layer, count, cache, hooks); !attended) {
+    if (auto attended = AttentionBlock(layer, count, schedule, cache, hooks); !attended) {
       cache.Truncate(first_position);
       return attended;
     }
@@ -130,8 +131,20 @@ void Transformer::FillAngles(int64_t first_position, int64_t count) {
   });
 }
 
+// The same for every layer of a pass.
+Result<AttentionSchedule> Transformer::Schedule(int64_t q_len, int64_t kv_len) const {
+  return ScheduleAttention({.num_q_heads = header_->num_q_heads,
+                            .num_kv_heads = header_->num_kv_heads,
+                            .head_dim = header_->head_dim,
+                            .v_head_dim = header_->v_head_dim,
+                            .q_lens = {&q_len, 1},
+                            .kv_lens = {&kv_len, 1}},
+                           {.mask = Mask::Causal(), .softmax_scale = 0, .compute = compute_});
+}
+
 // x += W_o attention(rope(W_q h), rope(W_k h), W_v h),  h = norm(x)
-Result<void> Transformer::AttentionBlock(int64_t layer, int64_t count, KvCache& cache, const ForwardHooks& hooks) {
+Result<void> Transformer::AttentionBlock(int64_t layer, int64_t count, const AttentionSchedule& schedule,
+                                         KvCache& cache, const ForwardHooks& hooks) {
   const ModelHeader& h = *header_;
   const LayerWeights& w = weights_->layers[layer];
   const int64_t first_position = cache.num_tokens() - count;
@@ -149,15 +162,6 @@ Result<void> Transformer::AttentionBlock(int64_t layer, int64_t count, KvCache& 
     cache.Write(layer, first_position + begin, rows, k_.row(begin), k_.stride, v_.row(begin), v_.stride);
   });
 
-  const int64_t q_len = count, kv_len = cache.num_tokens();
-  ATTEND_ASSIGN_OR_RETURN(const AttentionSchedule schedule,
-                          ScheduleAttention({.num_q_heads = h.num_q_heads,
-                                             .num_kv_heads = h.num_kv_heads,
-                                             .head_dim = h.head_dim,
-                                             .v_head_dim = h.v_head_dim,
-                                             .q_lens = {&q_len, 1},
-                                             .kv_lens = {&kv_len, 1}},
-                                            {.mask = Mask::Causal(), .softmax_scale = 0, .compute = compute_}));
   const KvView view = cache.View(layer);
   ATTEND_ASSIGN_OR_RETURN(const AttentionCounters counters,
                           RunAttention(schedule, {q_.row(0), q_.stride}, {&view, 1},

@@ -84,7 +84,9 @@ class Transformer {
 
   void Embed(std::span<const uint32_t> tokens);
   void FillAngles(int64_t first_position, int64_t count);
-  Result<void> AttentionBlock(int64_t layer, int64_t count, KvCache& cache, const ForwardHooks& hooks);
+  Result<AttentionSchedule> Schedule(int64_t q_len, int64_t kv_len) const;
+  Result<void> AttentionBlock(int64_t layer, int64_t count, const AttentionSchedule& schedule, KvCache& cache,
+                              const ForwardHooks& hooks);
   void MlpBlock(int64_t layer, int64_t count);
   void EmitLogits(int64_t count, Logits wanted, const LogitsFn& on_logits);
 

@@ -381,6 +381,8 @@ class SparseFloats {
   float* data_;
 };
 
+constexpr const char* kNoSpace =
+    "mmap refused the address space of more than 2^31 values: ulimit -v, or a system of 32 bits";
 constexpr int64_t kFar = (int64_t{1} << 31) + 24;  // values: beyond 32 bits, signed in values and unsigned in bytes
 
 TEST_P(PitfallsTest, Row15PlainRowsFurtherApartThan31Bits) {
@@ -392,7 +394,7 @@ TEST_P(PitfallsTest, Row15PlainRowsFurtherApartThan31Bits) {
     for (const auto& [token_stride, head_stride] : {std::pair{kFar, int64_t{8}}, std::pair{int64_t{8}, kFar}}) {
       const int64_t size = 2 * token_stride + head_stride + 4;
       const SparseFloats k(size), v(size);
-      if (k.data() == nullptr || v.data() == nullptr) GTEST_SKIP() << "no address space of that size";
+      if (k.data() == nullptr || v.data() == nullptr) GTEST_SKIP() << kNoSpace;
       for (int64_t at = 0; at < 6; ++at) {
         const int64_t to = at / 2 * token_stride + at % 2 * head_stride;
         std::copy_n(s.k.begin() + at * 4, 4, k.data() + to);
@@ -413,7 +415,7 @@ TEST_P(PitfallsTest, Row15BiasAndQueriesAndOutputBeyond31Bits) {
   const Sequence& s = p.sequences[0];
   const ReferenceResult exact = p.Reference();
   const SparseFloats bias(3 * kFar), q(2 * kFar + 8), out(2 * kFar + 8);
-  if (bias.data() == nullptr || q.data() == nullptr || out.data() == nullptr) GTEST_SKIP() << "no such address space";
+  if (bias.data() == nullptr || q.data() == nullptr || out.data() == nullptr) GTEST_SKIP() << kNoSpace;
   AttentionOptions options = p.OptionsOf(Compute::kF32);
   for (const auto& [head_stride, query_stride] : {std::pair{kFar, int64_t{8}}, std::pair{int64_t{8}, kFar}}) {
     options.bias = {.data = bias.data(), .head_stride = head_stride, .query_stride = query_stride, .size = 3 * kFar};
@@ -440,7 +442,7 @@ TEST_P(PitfallsTest, Row15BlocksFurtherApartThan31Bits) {
   for (const RunOptions& options : kEveryFormat) {
     const KvCache cache = MakeCache(p, p.sequences[0], options.cache);
     const SparseFloats pool(3 * kBlockBytes / 4);
-    if (pool.data() == nullptr) GTEST_SKIP() << "no address space of that size";
+    if (pool.data() == nullptr) GTEST_SKIP() << kNoSpace;
     KvView view = cache.View(0);
     uint8_t* const bytes = reinterpret_cast<uint8_t*>(pool.data());
     const std::vector<int32_t> block_table = {2, 0, 1};

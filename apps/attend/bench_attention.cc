@@ -60,8 +60,10 @@ Result<std::vector<Row>> RunRounds(const BenchAttentionOptions& options, std::ve
   const int rounds = options.warm_ups + options.rounds;
   Progress progress("bench", "rounds", rounds, !options.output.no_progress && !options.output.quiet);
   for (int round = 0; round < rounds; ++round) {
-    ATTEND_ASSIGN_OR_RETURN(const auto seconds, TakeTurns(benches, 0, 1));
-    for (size_t i = 0; i < rows.size() && round >= options.warm_ups; ++i) rows[i].seconds.push_back(seconds[i][0]);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      ATTEND_ASSIGN_OR_RETURN(const double seconds, benches[i].Run());
+      if (round >= options.warm_ups) rows[i].seconds.push_back(seconds);
+    }
     progress.Update(round + 1);
   }
   for (size_t i = 0; i < rows.size(); ++i) rows[i].workspace_bytes = benches[i].workspace_bytes();

@@ -3,17 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "attention/bad_shape.h"
+
 namespace attend {
 namespace {
-
-tl::unexpected<Error> Bad(std::string subject, std::string expected, std::string found) {
-  return tl::unexpected(Error{.code = ErrorCode::kAttentionBadShape,
-                              .where = "attention",
-                              .subject = std::move(subject),
-                              .expected = std::move(expected),
-                              .found = std::move(found),
-                              .hint = {}});
-}
 
 struct Bytes {
   uintptr_t begin = 0, end = 0;
@@ -28,16 +21,13 @@ Bytes BytesOf(const void* data, DType dtype, int64_t rows, int64_t stride, int64
 
 Result<void> CheckApart(const char* subject, Bytes a, Bytes b) {
   if (a.end <= b.begin || b.end <= a.begin || a.begin == a.end || b.begin == b.end) return {};
-  return Bad(subject, "memory apart", "the same bytes in both");
+  return BadShape(subject, "memory apart", "the same bytes in both");
 }
 
 Result<void> CheckRows(const std::string& name, const void* data, DType dtype, int64_t stride, int64_t width) {
-  const uint32_t value_bytes = InfoOf(dtype).block_bytes;
-  if (data == nullptr) return Bad(name, "an address", "null");
-  if (reinterpret_cast<uintptr_t>(data) % value_bytes != 0) {
-    return Bad(name, "aligned to its type", "an address between two values");
-  }
-  if (stride < width) return Bad(name + " stride", "at least " + std::to_string(width), std::to_string(stride));
+  ATTEND_RETURN_IF_ERROR(CheckFloats(name, data, dtype));
+  if (data == nullptr) return BadShape(name, "an address", "null");
+  if (stride < width) return BadShape(name + " stride", "at least " + std::to_string(width), std::to_string(stride));
   return {};
 }
 
@@ -53,17 +43,21 @@ Bytes BytesOf(const PlainTensor& t) {
 
 Result<void> CheckStride(const char* name, int64_t stride, int64_t tokens) {
   if (stride <= (int64_t{1} << 60) / tokens / 4) return {};
-  return Bad(name, "tokens x stride below 2^60 bytes", std::to_string(stride));
+  return BadShape(name, "tokens x stride below 2^60 bytes", std::to_string(stride));
 }
 
 }  // namespace
 
+Result<void> CheckObserver(const AttentionObserver* observer) {
+  if (observer == nullptr) return {};
+  const int64_t cell = observer->wants().cell_keys;
+  if (cell == 16 || cell == 32 || cell == 64) return {};
+  return BadShape("observer cell_keys", "16, 32 or 64", std::to_string(cell));
+}
+
 Result<void> CheckQueries(const AttentionSchedule& s, const AttentionQueries& q) {
   const int64_t tokens = TokensOf(s);
   if (tokens == 0) return {};
-  if (q.dtype != DType::kF32 && q.dtype != DType::kF16 && q.dtype != DType::kBf16) {
-    return Bad("queries dtype", "f32, f16 or bf16", std::string(NameOf(q.dtype)));
-  }
   ATTEND_RETURN_IF_ERROR(CheckRows("queries", q.data, q.dtype, q.stride, s.num_q_heads * s.head_dim));
   return CheckStride("queries stride", q.stride, tokens);
 }
@@ -73,18 +67,13 @@ Result<void> CheckOutput(const AttentionSchedule& s, const AttentionQueries& q, 
   const int64_t tokens = TokensOf(s);
   if (tokens == 0) return {};
   if (o.dtype != DType::kF32 && o.dtype != DType::kBf16) {
-    return Bad("output dtype", "f32 or bf16", std::string(NameOf(o.dtype)));
+    return BadShape("output dtype", "f32 or bf16", std::string(NameOf(o.dtype)));
   }
   const int64_t width = s.num_q_heads * s.v_head_dim;
   ATTEND_RETURN_IF_ERROR(CheckRows("output", o.out, o.dtype, o.stride, width));
   ATTEND_RETURN_IF_ERROR(CheckStride("output stride", o.stride, tokens));
-  if (reinterpret_cast<uintptr_t>(o.lse) % sizeof(float) != 0) {
-    return Bad("lse", "aligned to its type", "an address between two values");
-  }
-  if (o.observer != nullptr) {
-    const int64_t cell = o.observer->wants().cell_keys;
-    if (cell != 16 && cell != 32 && cell != 64) return Bad("observer cell_keys", "16, 32 or 64", std::to_string(cell));
-  }
+  ATTEND_RETURN_IF_ERROR(CheckFloats("lse", o.lse, DType::kF32));
+  ATTEND_RETURN_IF_ERROR(CheckObserver(o.observer));
   const Bytes out = BytesOf(o.out, o.dtype, tokens, o.stride, width);
   const Bytes lse = BytesOf(o.lse, DType::kF32, o.lse == nullptr ? 0 : tokens, s.num_q_heads, s.num_q_heads);
   const Bytes queries = BytesOf(q.data, q.dtype, tokens, q.stride, s.num_q_heads * s.head_dim);

@@ -6,6 +6,7 @@
 namespace attend {
 
 // Errors: attention_bad_shape naming what is wrong.
+Result<void> CheckObserver(const AttentionObserver* observer);  // null: none
 Result<void> CheckQueries(const AttentionSchedule& schedule, const AttentionQueries& queries);
 Result<void> CheckOutput(const AttentionSchedule& schedule, const AttentionQueries& queries,
                          std::span<const KvView> caches, const AttentionOutput& output);

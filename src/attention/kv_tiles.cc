@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "attention/bad_shape.h"
 #include "base/checked_math.h"
 
 namespace attend {
@@ -29,57 +30,42 @@ KvRows RowsOf(const PlainTensor& t, int64_t kv_head, int64_t width) {
           width};
 }
 
-tl::unexpected<Error> Bad(std::string subject, std::string expected, std::string found) {
-  return tl::unexpected(Error{.code = ErrorCode::kAttentionBadShape,
-                              .where = "attention",
-                              .subject = std::move(subject),
-                              .expected = std::move(expected),
-                              .found = std::move(found),
-                              .hint = {}});
-}
-
 Result<void> CheckEqual(const std::string& subject, int64_t expected, int64_t found) {
   if (expected == found) return {};
-  return Bad(subject, std::to_string(expected), std::to_string(found));
+  return BadShape(subject, std::to_string(expected), std::to_string(found));
 }
 
 Result<void> CheckPlain(const std::string& subject, const PlainTensor& t, int64_t tokens, int64_t heads,
                         int64_t width) {
-  if (t.dtype != DType::kF32 && t.dtype != DType::kF16 && t.dtype != DType::kBf16) {
-    return Bad(subject + " dtype", "f32, f16 or bf16", std::string(NameOf(t.dtype)));
-  }
-  if (t.data == nullptr && tokens > 0) return Bad(subject, "an address", "null");
-  if (reinterpret_cast<uintptr_t>(t.data) % InfoOf(t.dtype).block_bytes != 0) {
-    return Bad(subject, "aligned to its type", "an address between two values");
-  }
+  ATTEND_RETURN_IF_ERROR(CheckFloats(subject, t.data, t.dtype));
+  if (t.data == nullptr && tokens > 0) return BadShape(subject, "an address", "null");
   if (t.token_stride < 0 || t.head_stride < 0) {
-    return Bad(subject + " strides", "0 or more", std::to_string(std::min(t.token_stride, t.head_stride)));
+    return BadShape(subject + " strides", "0 or more", std::to_string(std::min(t.token_stride, t.head_stride)));
   }
   if (tokens == 0) return {};
   const auto end = CheckedOffset({{tokens - 1, t.token_stride}, {heads - 1, t.head_stride}, {width, 1}});
   if (end && t.size >= 0 && *end <= static_cast<uint64_t>(t.size)) return {};
-  return Bad(subject + " size", "room for token " + std::to_string(tokens - 1) + " of every head",
-             std::to_string(t.size) + " values");
+  return BadShape(subject + " size", "room for token " + std::to_string(tokens - 1) + " of every head",
+                  std::to_string(t.size) + " values");
 }
 
 Result<void> CheckCache(const AttentionSchedule& s, const KvView& c, const std::string& name, int64_t kv_len) {
-  const auto padded = [](int64_t width) { return static_cast<int64_t>(CacheWidth(width)); };
   ATTEND_RETURN_IF_ERROR(CheckEqual(name + " num_kv_heads", s.num_kv_heads, c.num_kv_heads));
-  ATTEND_RETURN_IF_ERROR(CheckEqual(name + " k_dim", padded(s.head_dim), c.k_dim));
-  ATTEND_RETURN_IF_ERROR(CheckEqual(name + " v_width", padded(s.v_head_dim), c.v_width));
+  ATTEND_RETURN_IF_ERROR(CheckEqual(name + " k_dim", PaddedHeadDim(s.head_dim), c.k_dim));
+  ATTEND_RETURN_IF_ERROR(CheckEqual(name + " v_width", PaddedHeadDim(s.v_head_dim), c.v_width));
   if (c.v_in_k && s.v_head_dim > s.head_dim) {
-    return Bad(name + " v_in_k", "v_head_dim of at most head_dim", std::to_string(s.v_head_dim));
+    return BadShape(name + " v_in_k", "v_head_dim of at most head_dim", std::to_string(s.v_head_dim));
   }
-  if (c.num_tokens < kv_len) return Bad(name + " tokens", std::to_string(kv_len), std::to_string(c.num_tokens));
+  if (c.num_tokens < kv_len) return BadShape(name + " tokens", std::to_string(kv_len), std::to_string(c.num_tokens));
   if (!IsKvDType(c.format.k) || !IsKvDType(c.format.v))
-    return Bad(name + " format", "a cache format", NameOf(c.format));
+    return BadShape(name + " format", "a cache format", NameOf(c.format));
   const bool is_quantised = IsQuantisedKv(c.format.k) || IsQuantisedKv(c.format.v);
   if (s.options.compute == Compute::kInt8 && !is_quantised) {
-    return Bad("compute", "f32 or bf16 over a cache that is not quantised", "int8 over " + NameOf(c.format));
+    return BadShape("compute", "f32 or bf16 over a cache that is not quantised", "int8 over " + NameOf(c.format));
   }
   if (c.blocks != nullptr || kv_len == 0) return {};
   if (c.format.k != c.k.dtype || (!c.v_in_k && c.format.v != c.v.dtype) || c.format.rotate_k) {
-    return Bad(name + " format", "the types of k and v", NameOf(c.format));
+    return BadShape(name + " format", "the types of k and v", NameOf(c.format));
   }
   ATTEND_RETURN_IF_ERROR(CheckPlain(name + " k", c.k, c.num_tokens, s.num_kv_heads, s.head_dim));
   return c.v_in_k ? Result<void>{} : CheckPlain(name + " v", c.v, c.num_tokens, s.num_kv_heads, s.v_head_dim);

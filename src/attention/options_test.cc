@@ -122,8 +122,8 @@ TEST(OptionsTest, TilesAreRefusedInEveryWayOfBeingWrong) {
 
 TEST(OptionsTest, BiasIsRefused) {
   constexpr int64_t kHuge = std::numeric_limits<int64_t>::max() / 2;
-  ExpectRefused("bias.dtype", [](Question& q) { q.options.bias.dtype = DType::kF64; });
-  ExpectRefused("bias.dtype", [](Question& q) { q.options.bias.dtype = DType::kBool; });
+  ExpectRefused("bias.data dtype", [](Question& q) { q.options.bias.dtype = DType::kF64; });
+  ExpectRefused("bias.data dtype", [](Question& q) { q.options.bias.dtype = DType::kBool; });
   ExpectRefused("bias.data", [](Question& q) {
     q.options.bias.data = reinterpret_cast<const uint8_t*>(q.bias.data()) + 2;  // good for halves only
   });

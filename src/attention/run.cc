@@ -14,8 +14,9 @@ Result<float*> AttentionWorkspace::Reserve(size_t floats) {
   return buffer_.data();
 }
 
-uint64_t AttentionWorkspaceBytes(const AttentionSchedule& schedule, std::span<const KvView> caches,
-                                 const AttentionObserver* observer, int num_threads) {
+Result<uint64_t> AttentionWorkspaceBytes(const AttentionSchedule& schedule, std::span<const KvView> caches,
+                                         const AttentionObserver* observer, int num_threads) {
+  ATTEND_RETURN_IF_ERROR(CheckObserver(observer));
   return WorkspaceLayout::Of(schedule, caches, observer).Floats(num_threads) * sizeof(float);
 }
 

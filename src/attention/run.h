@@ -54,8 +54,8 @@ Result<AttentionCounters> RunAttention(const AttentionSchedule& schedule, const 
                                        const AttentionOutput& output, const KernelTable& kernels, ThreadPool& pool,
                                        AttentionWorkspace& workspace);
 
-// The bytes that such a call reserves in its workspace.
-uint64_t AttentionWorkspaceBytes(const AttentionSchedule& schedule, std::span<const KvView> caches,
-                                 const AttentionObserver* observer, int num_threads);
+// The bytes that such a call reserves in its workspace. Errors: attention_bad_shape, of the observer.
+Result<uint64_t> AttentionWorkspaceBytes(const AttentionSchedule& schedule, std::span<const KvView> caches,
+                                         const AttentionObserver* observer, int num_threads);
 
 }  // namespace attend

@@ -84,7 +84,7 @@ TEST(RunTest, AScheduleRunsManyTimesOverOneWorkspace) {
     EXPECT_TRUE(SameBits(out, first));
   }
   const KvView views[] = {cache.View(0)};
-  EXPECT_EQ(workspace.size_bytes(), AttentionWorkspaceBytes(*schedule, views, nullptr, 3));
+  EXPECT_EQ(workspace.size_bytes(), *AttentionWorkspaceBytes(*schedule, views, nullptr, 3));
 }
 
 // Memory beyond inputs and outputs does not grow with the text (pitfall 19): only with threads and split chunks.
@@ -94,7 +94,7 @@ TEST(RunTest, WorkspaceDoesNotGrowWithThePrompt) {
   const KvView views[] = {{.num_tokens = 100000, .num_kv_heads = 2, .k_dim = 64, .v_width = 64}};
   for (int64_t length : {1600, 100000}) {
     const std::vector<int64_t> lens = {length};
-    bytes[i++] = AttentionWorkspaceBytes(*ScheduleAttention({8, 2, 64, 64, lens, lens}, {}), views, nullptr, 4);
+    bytes[i++] = *AttentionWorkspaceBytes(*ScheduleAttention({8, 2, 64, 64, lens, lens}, {}), views, nullptr, 4);
   }
   EXPECT_EQ(bytes[0], bytes[1]);
 }

@@ -18,7 +18,7 @@ inline constexpr int64_t kRowTile = 192;          // rows of a unit at most
 inline constexpr int64_t kSplitRowTile = 96;      // of a sequence whose units are few: their keys may be split too
 inline constexpr int64_t kLeastKeysOfUnit = 512;  // keys of a unit when keys are split; a multiple of 64
 inline constexpr int64_t kUnitsWanted = 64;       // of a sequence, where its rows and keys allow that many
-inline constexpr int64_t kUnitsEnough = 32;       // from here on keys are not split: merging costs more than it evens out
+inline constexpr int64_t kUnitsEnough = 32;  // from here on keys are not split: merging costs more than it evens out
 
 struct AttentionUnit {
   int64_t sequence = 0;

@@ -16,12 +16,9 @@ Result<void> AttentionWeights(const AttentionSchedule& s, const AttentionQueries
   ATTEND_RETURN_IF_ERROR(CheckQueries(s, queries));
   const auto check = [](const char* name, KeyRange range, int64_t limit) -> Result<void> {
     if (0 <= range.begin && range.begin <= range.end && range.end <= limit) return {};
-    return tl::unexpected(Error{.code = ErrorCode::kAttentionBadShape,
-                                .where = "attention weights",
-                                .subject = name,
-                                .expected = "a range within 0 to " + std::to_string(limit),
-                                .found = std::to_string(range.begin) + " to " + std::to_string(range.end),
-                                .hint = {}});
+    return Refused(ErrorCode::kAttentionBadShape, "attention weights", name,
+                   "a range within 0 to " + std::to_string(limit),
+                   std::to_string(range.begin) + " to " + std::to_string(range.end));
   };
   const auto& [sequence, head, tokens, keys] = rectangle;
   ATTEND_RETURN_IF_ERROR(check("sequence", {sequence, sequence + 1}, static_cast<int64_t>(s.q_lens.size())));

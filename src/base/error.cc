@@ -57,4 +57,14 @@ std::string EscapeForTerminal(std::string_view text) {
   return safe;
 }
 
+tl::unexpected<Error> Refused(ErrorCode code, std::string where, std::string subject, std::string expected,
+                              std::string found) {
+  return tl::unexpected(Error{.code = code,
+                              .where = std::move(where),
+                              .subject = std::move(subject),
+                              .expected = std::move(expected),
+                              .found = std::move(found),
+                              .hint = {}});
+}
+
 }  // namespace attend

@@ -47,6 +47,10 @@ std::string EscapeForTerminal(std::string_view text);
 template <typename T>
 using Result = tl::expected<T, Error>;
 
+// What a component returns for an argument that it refuses.
+tl::unexpected<Error> Refused(ErrorCode code, std::string where, std::string subject, std::string expected,
+                              std::string found);
+
 // Returns the error of a Result from the enclosing function.
 #define ATTEND_RETURN_IF_ERROR(expression)                      \
   do {                                                          \

@@ -9,12 +9,8 @@ namespace attend {
 Result<std::vector<const uint8_t*>> BlocksOf(const BlockPool& pool, std::span<const int32_t> block_table,
                                              int64_t num_tokens) {
   const auto bad = [](std::string subject, std::string expected, std::string found) {
-    return tl::unexpected(Error{.code = ErrorCode::kAttentionBadShape,
-                                .where = "paged cache",
-                                .subject = std::move(subject),
-                                .expected = std::move(expected),
-                                .found = std::move(found),
-                                .hint = {}});
+    return Refused(ErrorCode::kAttentionBadShape, "paged cache", std::move(subject), std::move(expected),
+                   std::move(found));
   };
   if (reinterpret_cast<uintptr_t>(pool.data) % 64 != 0 || pool.block_bytes % 64 != 0) {
     return bad("pool", "blocks on 64-byte boundaries", std::to_string(pool.block_bytes) + " bytes a block");

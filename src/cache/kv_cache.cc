@@ -11,12 +11,7 @@ namespace attend {
 namespace {
 
 tl::unexpected<Error> BadLayer(std::string subject, std::string expected, std::string found) {
-  return tl::unexpected(Error{.code = ErrorCode::kBadArgument,
-                              .where = "cache",
-                              .subject = std::move(subject),
-                              .expected = std::move(expected),
-                              .found = std::move(found),
-                              .hint = {}});
+  return Refused(ErrorCode::kBadArgument, "cache", std::move(subject), std::move(expected), std::move(found));
 }
 
 Result<void> CheckLayer(const CacheDescriptor& d) {
@@ -115,8 +110,8 @@ KvView KvCache::View(int64_t layer) const {
           .blocks = block_pointers_.data(),
           .num_tokens = num_tokens_,
           .num_kv_heads = d.num_kv_heads,
-          .k_dim = static_cast<int64_t>(CacheDescriptor::Padded(d.k_head_dim)),
-          .v_width = static_cast<int64_t>(CacheDescriptor::Padded(d.v_head_dim)),
+          .k_dim = static_cast<int64_t>(PaddedHeadDim(d.k_head_dim)),
+          .v_width = static_cast<int64_t>(PaddedHeadDim(d.v_head_dim)),
           .layer_offset = layer_offsets_[layer],
           .k_tile_bytes = static_cast<int64_t>(d.KTileBytes()),
           .head_bytes = static_cast<int64_t>(d.KTileBytes() + d.VTileBytes()),

@@ -42,7 +42,7 @@ TileSide TileSide::Keys(const CacheDescriptor& d) {
   return {.is_key = true,
           .dtype = d.format.k,
           .head_dim = d.k_head_dim,
-          .width = static_cast<int64_t>(CacheDescriptor::Padded(d.k_head_dim)),
+          .width = static_cast<int64_t>(PaddedHeadDim(d.k_head_dim)),
           .group = static_cast<int64_t>(d.GroupOf(d.k_head_dim)),
           .rotated = d.format.rotate_k};
 }
@@ -50,7 +50,7 @@ TileSide TileSide::Values(const CacheDescriptor& d) {
   return {.is_key = false,
           .dtype = d.format.v,
           .head_dim = d.v_head_dim,
-          .width = static_cast<int64_t>(CacheDescriptor::Padded(d.v_head_dim)),
+          .width = static_cast<int64_t>(PaddedHeadDim(d.v_head_dim)),
           .group = static_cast<int64_t>(d.GroupOf(d.v_head_dim)),
           .rotated = false};
 }

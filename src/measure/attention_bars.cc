@@ -18,10 +18,6 @@ std::string Text(const char* format, double a, double b = 0, double c = 0) {
   return text;
 }
 
-double GroupSpread(std::span<const double> seconds) {
-  return Summarise(seconds).spread;
-}
-
 class BarRunner {
  public:
   BarRunner(const Machine& machine, ThreadPool& pool, const BarOptions& options)
@@ -53,6 +49,7 @@ class BarRunner {
     std::vector<std::vector<double>> seconds;
     Peaks peaks;
     double Median(size_t i) const { return attend::Median(seconds[i]); }
+    double Spread(size_t i) const { return Summarise(seconds[i]).spread; }
   };
   Result<Timed> Time(const std::vector<std::string>& lines, bool with_peaks = false) {
     return TimeAll(lines, with_peaks, options_.rounds, {});
@@ -76,9 +73,9 @@ class BarRunner {
         t.peaks.bf16_flops_per_s = std::max(t.peaks.bf16_flops_per_s, p.bf16_flops_per_s);
         t.peaks.read_bytes_per_s = std::max(t.peaks.read_bytes_per_s, p.read_bytes_per_s);
       }
-      ATTEND_ASSIGN_OR_RETURN(const auto seconds, TakeTurns(t.benches, 0, 1));
-      for (size_t i = 0; i < seconds.size() && round >= options_.warm_ups; ++i) {
-        t.seconds[i].push_back(seconds[i][0]);
+      for (size_t i = 0; i < t.benches.size(); ++i) {
+        ATTEND_ASSIGN_OR_RETURN(const double seconds, t.benches[i].Run());
+        if (round >= options_.warm_ups) t.seconds[i].push_back(seconds);
       }
     }
     return t;
@@ -86,7 +83,7 @@ class BarRunner {
 
   void AddPrompt(const std::string& what, double bar, Timed& t, double peak) {
     const double rate = t.benches[0].Flops() / t.Median(0);
-    bars_.push_back({what, bar, true, rate / peak, GroupSpread(t.seconds[0]),
+    bars_.push_back({what, bar, true, rate / peak, t.Spread(0),
                      Text("%.1f ms, %.0f of %.0f GFLOP/s", 1e3 * t.Median(0), rate / 1e9, peak / 1e9)});
   }
 
@@ -122,7 +119,7 @@ class BarRunner {
         bars_.push_back(
             {std::string("one token, bf16, ") + heads + " (group " + std::to_string(group) + "), T " + kv +
                  ": share of the read speed",
-             bar, true, rate / t.peaks.read_bytes_per_s, GroupSpread(t.seconds[0]),
+             bar, true, rate / t.peaks.read_bytes_per_s, t.Spread(0),
              Text("%.2f ms, %.1f of %.1f GB/s", 1e3 * t.Median(0), rate / 1e9, t.peaks.read_bytes_per_s / 1e9)});
       }
     }
@@ -135,7 +132,7 @@ class BarRunner {
                             Time({decode, decode + "compute=int8 cache=q8", decode + "compute=int8 cache=q4",
                                   decode + "cache=q8", decode + "cache=q4"}));
     const auto faster = [&](size_t i, const char* what, double bar) {
-      bars_.push_back({what, bar, true, d.Median(0) / d.Median(i), GroupSpread(d.seconds[i]),
+      bars_.push_back({what, bar, true, d.Median(0) / d.Median(i), d.Spread(i),
                        Text("%.2f ms, bf16 %.2f ms", 1e3 * d.Median(i), 1e3 * d.Median(0))});
     };
     faster(1, "one token, int8 over q8, T 32768: times faster than bf16", 1.6);
@@ -146,7 +143,7 @@ class BarRunner {
     for (size_t i : {1, 2}) {
       bars_.push_back(
           {std::string("prompt over a ") + (i == 1 ? "q8" : "q4") + " cache, T 4096: time over that of bf16", 1.15,
-           false, p.Median(i) / p.Median(0), GroupSpread(p.seconds[i]),
+           false, p.Median(i) / p.Median(0), p.Spread(i),
            Text("%.1f ms, bf16 %.1f ms", 1e3 * p.Median(i), 1e3 * p.Median(0))});
     }
     return {};
@@ -167,11 +164,10 @@ class BarRunner {
       return Text("%.0f tokens %.3f ms, one more %.3f ms", static_cast<double>(i + 1), 1e3 * t.Median(i),
                   1e3 * t.Median(i + 1));
     };
+    bars_.push_back({"n to n + 1 query tokens, 1 to 128: largest ratio", 1.3, false, step(up), t.Spread(up), at(up)});
     bars_.push_back(
-        {"n to n + 1 query tokens, 1 to 128: largest ratio", 1.3, false, step(up), GroupSpread(t.seconds[up]), at(up)});
-    bars_.push_back({"n to n + 1 query tokens, 1 to 128: smallest ratio", 0.93, true, step(down),
-                     GroupSpread(t.seconds[down]), at(down)});
-    bars_.push_back({"64 query tokens over 63", 1.1 * 64 / 63, false, step(62), GroupSpread(t.seconds[63]), at(62)});
+        {"n to n + 1 query tokens, 1 to 128: smallest ratio", 0.93, true, step(down), t.Spread(down), at(down)});
+    bars_.push_back({"64 query tokens over 63", 1.1 * 64 / 63, false, step(62), t.Spread(63), at(62)});
     return {};
   }
 
@@ -180,7 +176,7 @@ class BarRunner {
                             Time({"heads=32/8 dim=128 q=4096", "heads=32/8 dim=128 q=4096 mask=causal window=255,0"}));
     const double share = t.benches[1].Flops() / t.benches[0].Flops();
     bars_.push_back({"window of 256 keys, T 4096: time over the ideal share of the causal time", 1.4, false,
-                     t.Median(1) / (share * t.Median(0)), GroupSpread(t.seconds[1]),
+                     t.Median(1) / (share * t.Median(0)), t.Spread(1),
                      Text("%.1f ms, causal %.1f ms, ideal share %.3f", 1e3 * t.Median(1), 1e3 * t.Median(0), share)});
     return {};
   }
@@ -190,7 +186,7 @@ class BarRunner {
         "window=511,0", "prefix=100", "docs=3",    "padding=left", "tiles=50",    "bias=f32:hqk", "bias=bf16:k",
         "alibi=on",     "softcap=20", "sinks=on",  "scale=heads",  "layout=rows", "layout=paged", "queries=f16",
         "queries=bf16", "out=bf16",   "cache=f16", "cache=q8",     "cache=q4"};
-    std::vector<std::string> lines = {""}, names = {"plain"};
+    std::vector<std::string> lines = {""};
     for (size_t i = 0; i < options.size(); ++i) {
       lines.push_back(options[i]);
       for (size_t j = i + 1; j < options.size(); ++j) {
@@ -212,7 +208,7 @@ class BarRunner {
       ATTEND_ASSIGN_OR_RETURN(const Timed t, TimeAll({shape, shape + lines[i]}, false, kRounds, {}));
       const double a_pair = t.Median(1) / static_cast<double>(std::max<int64_t>(1, t.benches[1].VisiblePairs()));
       const double plain = t.Median(0) / static_cast<double>(t.benches[0].VisiblePairs());
-      entries.push_back({a_pair / plain, GroupSpread(t.seconds[1]), lines[i]});
+      entries.push_back({a_pair / plain, t.Spread(1), lines[i]});
     }
     std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.ratio > b.ratio; });
     for (size_t i = 0; i < std::min<size_t>(10, entries.size()); ++i) {
@@ -230,7 +226,7 @@ class BarRunner {
                                                      {std::nullopt, O{.keep_maps = false}, O{.keep_rows = false}}));
       for (size_t i : {1, 2}) {
         bars_.push_back({std::string(i == 1 ? "row statistics" : "map") + " on, " + shape + ": time over without",
-                         i == 1 ? 1.05 : 1.03, false, t.Median(i) / t.Median(0), GroupSpread(t.seconds[i]),
+                         i == 1 ? 1.05 : 1.03, false, t.Median(i) / t.Median(0), t.Spread(i),
                          Text("%.1f ms, without %.1f ms", 1e3 * t.Median(i), 1e3 * t.Median(0))});
       }
     }

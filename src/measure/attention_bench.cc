@@ -1,7 +1,6 @@
 #include "measure/attention_bench.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "measure/timer.h"
 
@@ -11,26 +10,15 @@ namespace {
 // K and V of all layers together are at least this large: beyond most caches of a processor.
 constexpr double kCacheBytes = 256.0 * (1 << 20);
 
-int64_t Sum(const std::vector<int64_t>& values) {
-  return std::accumulate(values.begin(), values.end(), int64_t{0});
-}
-
 double BytesOf(const AttentionCase& c) {
-  const CacheDescriptor layer = {.kind = CacheKind::kFull,
-                                 .num_kv_heads = static_cast<uint32_t>(c.num_kv_heads),
-                                 .k_head_dim = static_cast<uint32_t>(c.head_dim),
-                                 .v_head_dim = static_cast<uint32_t>(c.v_head_dim),
-                                 .format = c.format,
-                                 .v_in_k = c.v_in_k,
-                                 .window_tokens = 0};
-  return static_cast<double>(layer.ExactBytesPerToken()) * static_cast<double>(Sum(c.kv_lens));
+  return static_cast<double>(c.Layer().ExactBytesPerToken()) * static_cast<double>(c.KeyTokens());
 }
 
 }  // namespace
 
 Result<AttentionBench> AttentionBench::Make(const AttentionCase& c, const KernelTable& kernels, ThreadPool& pool,
                                             int64_t most_layers) {
-  const bool few_queries = Sum(c.q_lens) < Sum(c.kv_lens);
+  const bool few_queries = c.QueryTokens() < c.KeyTokens();
   const int64_t layers = few_queries ? static_cast<int64_t>(kCacheBytes / std::max(1.0, BytesOf(c))) + 1 : 1;
   ATTEND_ASSIGN_OR_RETURN(CaseData data, CaseData::Make(c, std::min(layers, most_layers)));
   AttentionBench bench(c, std::move(data), kernels, pool);
@@ -70,17 +58,6 @@ double AttentionBench::Flops() const {
 
 double AttentionBench::KvBytes() const {
   return BytesOf(case_);
-}
-
-Result<std::vector<std::vector<double>>> TakeTurns(std::span<AttentionBench> benches, int warm_ups, int rounds) {
-  std::vector<std::vector<double>> seconds(benches.size());
-  for (int round = 0; round < warm_ups + rounds; ++round) {
-    for (size_t i = 0; i < benches.size(); ++i) {
-      ATTEND_ASSIGN_OR_RETURN(const double s, benches[i].Run());
-      if (round >= warm_ups) seconds[i].push_back(s);
-    }
-  }
-  return seconds;
 }
 
 }  // namespace attend

@@ -46,8 +46,4 @@ class AttentionBench {
   std::unique_ptr<AttentionWorkspace> workspace_ = std::make_unique<AttentionWorkspace>();
 };
 
-// Seconds of each bench, one a round after `warm_ups` that do not count; they take turns, so that a change of the
-// machine's speed meets all of them.
-Result<std::vector<std::vector<double>>> TakeTurns(std::span<AttentionBench> benches, int warm_ups, int rounds);
-
 }  // namespace attend

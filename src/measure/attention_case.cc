@@ -198,6 +198,16 @@ Result<AttentionCase> ParseCase(const std::string& text, const CaseDefaults& def
 
 }  // namespace
 
+CacheDescriptor AttentionCase::Layer() const {
+  return {.kind = CacheKind::kFull,
+          .num_kv_heads = static_cast<uint32_t>(num_kv_heads),
+          .k_head_dim = static_cast<uint32_t>(head_dim),
+          .v_head_dim = static_cast<uint32_t>(v_head_dim),
+          .format = format,
+          .v_in_k = v_in_k,
+          .window_tokens = 0};
+}
+
 Result<std::vector<AttentionCase>> ParseAttentionCases(std::string_view line, const CaseDefaults& defaults) {
   std::vector<AttentionCase> cases;
   for (const std::string& text : Expand(line)) {

@@ -6,13 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attention/options.h"
 #include "base/error.h"
-#include "tensor/kv_format.h"
+#include "tensor/cache_descriptor.h"
 
 namespace attend {
 
@@ -42,6 +43,10 @@ struct AttentionCase {
   KvFormat format = KvFormat::Both(DType::kF32);
   CaseValues values = CaseValues::kNormal;
   uint32_t seed = 1;
+
+  int64_t QueryTokens() const { return std::accumulate(q_lens.begin(), q_lens.end(), int64_t{0}); }  // of all sequences
+  int64_t KeyTokens() const { return std::accumulate(kv_lens.begin(), kv_lens.end(), int64_t{0}); }
+  CacheDescriptor Layer() const;  // the cache that such a call reads
 };
 
 // What a line that does not say it uses.

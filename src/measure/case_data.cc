@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
 
 #include "base/half.h"
 #include "cache/block_table.h"
@@ -30,10 +29,6 @@ float GetValue(const std::vector<uint8_t>& bytes, DType dtype, int64_t i) {
   std::memcpy(dtype == DType::kF32 ? static_cast<void*>(&value) : &half, bytes.data() + static_cast<size_t>(i) * width,
               width);
   return dtype == DType::kF32 ? value : dtype == DType::kF16 ? HalfToFloat(half) : Bf16ToFloat(half);
-}
-
-int64_t Sum(const std::vector<int64_t>& values) {
-  return std::accumulate(values.begin(), values.end(), int64_t{0});
 }
 
 // Values of unit variance; what the case says of K and q is applied by channel.
@@ -67,18 +62,13 @@ Result<CaseData> CaseData::Make(const AttentionCase& c, int64_t num_layers) {
   CaseData data;
   data.case_ = c;
   ATTEND_RETURN_IF_ERROR(CheckAttention(data.shape(), {}));
-  const int64_t tokens = Sum(c.q_lens) + Sum(c.kv_lens);
-  const int64_t bias_values = c.bias_axes.empty() ? 0 : Sum(c.q_lens) * Sum(c.kv_lens);
+  const int64_t tokens = c.QueryTokens() + c.KeyTokens();
+  const int64_t bias_values = c.bias_axes.empty() ? 0 : c.QueryTokens() * c.KeyTokens();
   if (tokens * c.num_q_heads * c.head_dim > kMostValues || bias_values * c.num_q_heads > kMostValues) {
-    return tl::unexpected(Error{.code = ErrorCode::kBadArgument,
-                                .where = "attention case",
-                                .subject = "q and kv",
-                                .expected = "tensors of at most 2^33 values",
-                                .found = c.text,
-                                .hint = {}});
+    return Refused(ErrorCode::kBadArgument, "attention case", "q and kv", "tensors of at most 2^33 values", c.text);
   }
   data.num_layers_ = c.layout == KvLayout::kCache ? num_layers : 1;
-  data.num_tokens_ = Sum(c.q_lens);
+  data.num_tokens_ = c.QueryTokens();
   CaseRandom random(c.seed);
   const int64_t q_width = c.num_q_heads * c.head_dim;
   data.q_.resize(static_cast<size_t>(data.num_tokens_ * q_width) * InfoOf(c.q_dtype).block_bytes);
@@ -124,15 +114,8 @@ Result<void> CaseData::MakeCaches(int64_t sequence, const std::vector<float>& k,
     plain_.push_back(std::move(plain));
     return {};
   }
-  const CacheDescriptor layer = {.kind = CacheKind::kFull,
-                                 .num_kv_heads = static_cast<uint32_t>(c.num_kv_heads),
-                                 .k_head_dim = static_cast<uint32_t>(c.head_dim),
-                                 .v_head_dim = static_cast<uint32_t>(c.v_head_dim),
-                                 .format = c.format,
-                                 .v_in_k = c.v_in_k,
-                                 .window_tokens = 0};
   ATTEND_ASSIGN_OR_RETURN(KvCache cache,
-                          KvCache::Make(std::vector<CacheDescriptor>(static_cast<size_t>(num_layers_), layer)));
+                          KvCache::Make(std::vector<CacheDescriptor>(static_cast<size_t>(num_layers_), c.Layer())));
   ATTEND_RETURN_IF_ERROR(cache.Extend(kv_len));
   for (int64_t i = 0; i < num_layers_; ++i) {
     for (int64_t first = 0; first < kv_len; first += distinct) {

@@ -10,8 +10,7 @@
 
 namespace attend {
 
-inline constexpr uint32_t kTileTokens = 64;     // tokens in one K or V tile
-inline constexpr uint32_t kWidthMultiple = 16;  // V columns and K dimensions are padded to this with zeros
+inline constexpr uint32_t kTileTokens = 64;  // tokens in one K or V tile
 
 enum class CacheKind { kFull, kWindow, kNone };
 
@@ -50,9 +49,6 @@ struct CacheDescriptor {
     return format.scale_group == kWholeHead ? Padded(head_dim) : format.scale_group;
   }
 
-  static constexpr uint64_t Padded(uint32_t head_dim) {
-    return (uint64_t{head_dim} + kWidthMultiple - 1) / kWidthMultiple * kWidthMultiple;
-  }
   static constexpr uint64_t CellBytes(uint64_t width, DType dtype) {
     return width * kTileTokens * InfoOf(dtype).block_bytes / InfoOf(dtype).block_values;
   }
@@ -60,6 +56,7 @@ struct CacheDescriptor {
   bool operator==(const CacheDescriptor&) const = default;
 
  private:
+  static constexpr uint64_t Padded(uint32_t head_dim) { return static_cast<uint64_t>(PaddedHeadDim(head_dim)); }
   constexpr uint64_t Groups(uint32_t head_dim) const {
     return (Padded(head_dim) + GroupOf(head_dim) - 1) / GroupOf(head_dim);
   }

@@ -10,6 +10,13 @@
 
 namespace attend {
 
+inline constexpr int64_t kWidthMultiple = 16;  // V columns and K dimensions are padded to this with zeros
+
+// A head dimension as the kernels take it.
+constexpr int64_t PaddedHeadDim(int64_t head_dim) {
+  return (head_dim + kWidthMultiple - 1) / kWidthMultiple * kWidthMultiple;
+}
+
 inline constexpr uint32_t kWholeHead = 0;
 inline constexpr uint32_t kGroupValues = 32;
 

@@ -35,19 +35,14 @@ struct KvView {
   PlainTensor v = {};
 };
 
-// Head dimensions as the kernels take them: padded to 16.
-constexpr int64_t CacheWidth(int64_t head_dim) {
-  return (head_dim + 15) / 16 * 16;
-}
-
 // A view of row-major K and V; v_in_k when v.data is null (V is the first v_head_dim values of K).
 constexpr KvView PlainKv(const PlainTensor& k, const PlainTensor& v, int64_t num_tokens, int64_t num_kv_heads,
                          int64_t head_dim, int64_t v_head_dim) {
   return {.format = {.k = k.dtype, .v = v.data == nullptr ? k.dtype : v.dtype},
           .num_tokens = num_tokens,
           .num_kv_heads = num_kv_heads,
-          .k_dim = CacheWidth(head_dim),
-          .v_width = CacheWidth(v_head_dim),
+          .k_dim = PaddedHeadDim(head_dim),
+          .v_width = PaddedHeadDim(v_head_dim),
           .v_in_k = v.data == nullptr,
           .k = k,
           .v = v};

@@ -9,12 +9,7 @@ namespace attend {
 namespace {
 
 tl::unexpected<Error> Bad(std::string subject, std::string expected, std::string found) {
-  return tl::unexpected(Error{.code = ErrorCode::kTokenizerBad,
-                              .where = "tokenizer",
-                              .subject = std::move(subject),
-                              .expected = std::move(expected),
-                              .found = std::move(found),
-                              .hint = {}});
+  return Refused(ErrorCode::kTokenizerBad, "tokenizer", std::move(subject), std::move(expected), std::move(found));
 }
 
 // A text from the file, short enough for a message.

@@ -1,4 +1,4 @@
-// Operand kinds (matmul_body.h) that read halves, bytes and nibbles of a tile where they lie: for few rows, where
+// Operand kinds (matmul_body.h) that read bytes and nibbles of a tile where they lie: for few rows, where
 // unpacking the tile first would cost more than it saves. Quantised cells count without their scales.
 #pragma once
 
@@ -6,32 +6,6 @@
 
 namespace attend {
 namespace {
-
-template <class V, bool kStreams>
-struct HalfKind {
-  using A = float;
-  using B = uint16_t;
-  static constexpr int kCells = 1;
-
-  template <int kRows, int kVectors>
-  static void Run(const A* a, int64_t lda, const B* b, int64_t ldb, int64_t k, float* c, int64_t ldc, bool accumulate,
-                  int64_t ahead) {
-    TileSums<V, kRows, kVectors> sums(c, ldc, accumulate);
-    for (int64_t i = 0; i < k; ++i) {
-      AskFor<V, kStreams, kVectors, kCells>(b + i * ldb, ahead);
-      typename V::F column[kVectors];
-#pragma GCC unroll 8
-      for (int n = 0; n < kVectors; ++n) column[n] = V::LoadF16(b + i * ldb + n * V::kLanes);
-#pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) {
-        const typename V::F x = V::Set1(a[r * lda + i]);
-#pragma GCC unroll 8
-        for (int n = 0; n < kVectors; ++n) sums.at[r][n] = V::Fma(x, column[n], sums.at[r][n]);
-      }
-    }
-    sums.Store(c, ldc);
-  }
-};
 
 // Words of 4 bytes or 8 nibbles of a column: input i of a word as floats. Bytes of K are unsigned with zero at 128.
 template <class V, bool kKeys>

@@ -29,13 +29,6 @@ inline bool IsQuantised(CellFormat format) {
 }
 
 template <class V>
-void UnpackHalves(const uint16_t* in, int64_t stride, int64_t columns, int64_t count, float* out) {
-  for (int64_t i = 0; i < count; ++i) {
-    for (int64_t c = 0; c < columns; c += V::kLanes) V::Store(out + i * stride + c, V::LoadF16(in + i * stride + c));
-  }
-}
-
-template <class V>
 void UnpackKQ8(const KvTiles& kv, const uint8_t* k, int64_t columns, float* out) {
   for (int64_t d = 0; d < kv.k_dim; d += 4) {
     const uint16_t* scales = KScales(kv, k) + d / kv.k_group * kPanelColumns;

@@ -47,11 +47,20 @@ inline __attribute__((always_inline)) void AskFor(const B* b, int64_t ahead) {
   }
 }
 
-// Floats times floats.
-template <class V, bool kStreams = false>
-struct FloatKind {
+template <class V>
+inline __attribute__((always_inline)) typename V::F LoadCells(const float* p) {
+  return V::Load(p);
+}
+template <class V>
+inline __attribute__((always_inline)) typename V::F LoadCells(const uint16_t* p) {
+  return V::LoadF16(p);
+}
+
+// Floats times floats, or times halves read where they lie.
+template <class V, class Cell, bool kStreams>
+struct ColumnKind {
   using A = float;
-  using B = float;
+  using B = Cell;
   static constexpr int kCells = 1;  // elements of b a column and input row
 
   template <int kRows, int kVectors>
@@ -62,7 +71,7 @@ struct FloatKind {
       AskFor<V, kStreams, kVectors, kCells>(b + i * ldb, ahead);
       typename V::F column[kVectors];
 #pragma GCC unroll 8
-      for (int n = 0; n < kVectors; ++n) column[n] = V::Load(b + i * ldb + n * V::kLanes);
+      for (int n = 0; n < kVectors; ++n) column[n] = LoadCells<V>(b + i * ldb + n * V::kLanes);
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
         const typename V::F x = V::Set1(a[r * lda + i]);
@@ -73,6 +82,11 @@ struct FloatKind {
     sums.Store(c, ldc);
   }
 };
+
+template <class V, bool kStreams = false>
+using FloatKind = ColumnKind<V, float, kStreams>;
+template <class V, bool kStreams = false>
+using HalfKind = ColumnKind<V, uint16_t, kStreams>;
 
 // Floats times bf16 pairs: b is [k/2][ldb][2]; k even.
 template <class V, bool kStreams = false>

@@ -132,9 +132,10 @@ void UnpackQuantised(const PanelView& w, const uint8_t* panel, int64_t begin, in
 }
 
 template <class V>
-void UnpackHalf(const uint8_t* panel, int64_t begin, int64_t count, float* out) {
-  const uint16_t* in = reinterpret_cast<const uint16_t*>(panel) + begin * kPanelColumns;
-  for (int64_t i = 0; i < count * kPanelColumns; i += V::kLanes) V::Store(out + i, V::LoadF16(in + i));
+void UnpackHalves(const uint16_t* in, int64_t stride, int64_t columns, int64_t count, float* out) {
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t c = 0; c < columns; c += V::kLanes) V::Store(out + i * stride + c, V::LoadF16(in + i * stride + c));
+  }
 }
 
 // bf16 pairs [count/2][stride][2] to floats [count][stride].
@@ -157,7 +158,8 @@ void UnpackInputs(const PanelView& w, const uint8_t* panel, int64_t begin, int64
     case PanelKind::kQ8:
       return UnpackQuantised<V, Q8Cells<V>>(w, panel, begin, count, out);
     case PanelKind::kF16:
-      return UnpackHalf<V>(panel, begin, count, out);
+      return UnpackHalves<V>(reinterpret_cast<const uint16_t*>(panel) + begin * kPanelColumns, kPanelColumns,
+                             kPanelColumns, count, out);
     default:
       return;
   }

@@ -30,6 +30,16 @@ function(attend_isa_flags module)
   endforeach()
 endfunction()
 
+# The models known by name, as a source file of the formats module.
+function(attend_add_presets)
+  set(output ${CMAKE_BINARY_DIR}/generated/presets.cc)
+  file(GLOB models CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/models/*.json)
+  add_custom_command(OUTPUT ${output} DEPENDS ${models} ${CMAKE_SOURCE_DIR}/cmake/presets.cmake
+    COMMAND ${CMAKE_COMMAND} -D MODELS=${CMAKE_SOURCE_DIR}/data/models -D OUTPUT=${output}
+            -P ${CMAKE_SOURCE_DIR}/cmake/presets.cmake)
+  target_sources(attend_formats PRIVATE ${output})
+endfunction()
+
 function(attend_add_modules)
   foreach(line ${ATTEND_LAYER_LINES})
     string(REGEX MATCH "^L[0-9] ([a-z]+): ?(.*)$" unused "${line}")

@@ -116,5 +116,52 @@ TEST(PlanCommand, SpeedsAreMeasuredOnceAndAReadOnlyCacheCostsTimeOnly) {
   EXPECT_THAT(unwritable.err, HasSubstr("not kept"));
 }
 
+// A model known by name: no weights, the published cache to the byte.
+TEST(PlanCommand, AModelWithoutWeightsByItsName) {
+  const CliFolder home;
+  const json plan =
+      PlanOf(home, "Law-Firm-13b", {"--tokens", "128000", "--question-tokens", "0", "-n", "0", "--memory", "80GB"}, 0);
+  EXPECT_EQ(plan.at("policy"), "formula");
+  EXPECT_EQ(plan.at("verdict"), "one_pass");
+  EXPECT_EQ(plan.at("kv_bytes"), 20'971'520'000);
+  EXPECT_EQ(plan.at("memory").at("total_bytes"), 46'971'520'000);
+  const json mha =
+      PlanOf(home, "law-firm-13b-mha",
+             {"--tokens", "128000", "--question-tokens", "0", "-n", "0", "--memory", "80GB", "--max-pieces", "1"}, 1);
+  EXPECT_EQ(mha.at("kv_bytes"), 104'857'600'000);
+  EXPECT_EQ(mha.at("limit"), "memory");
+}
+
+TEST(PlanCommand, AConfigFileItsFolderAndStandardInput) {
+  const CliFolder home;
+  const std::string config = R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "vocab_size": 100,
+    "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 4096})";
+  const std::string path = home.Write("model/config.json", config);
+  const json plan = PlanOf(home, path, {"--tokens", "100"}, 0);
+  ASSERT_EQ(plan.at("doubts").size(), 1u);
+  EXPECT_THAT(plan.at("doubts")[0], HasSubstr("num_key_value_heads"));
+  EXPECT_EQ(PlanOf(home, path.substr(0, path.rfind('/')), {"--tokens", "100"}, 0), plan);
+  const CliResult table = home.Run({"plan", "-m", path, "--tokens", "100"});
+  EXPECT_THAT(table.out, HasSubstr("assumed"));
+  EXPECT_EQ(home.Run({"plan", "-m", path, "--tokens", "100", "--policy", "ours"}).status, 2);
+  EXPECT_EQ(home.Run({"plan", "-m", path, home.Write("doc.txt", "text")}).status, 2);
+}
+
+// As stored in the file, and no workspace.
+TEST(PlanCommand, TheFormulaOfAModelThatRunsHere) {
+  const CliFolder home;
+  const json plan = PlanOf(home, TinyModel(home), {"--tokens", "100", "--policy", "formula"}, 0);
+  EXPECT_EQ(plan.at("memory").at("workspace_bytes"), 0);
+  EXPECT_EQ(plan.at("kv_bytes").get<int64_t>(), plan.at("kv_bytes_per_token").get<int64_t>() * (100 + 256));
+}
+
+TEST(ModelsCommand, ListsWhatIsKnownByName) {
+  const CliFolder home;
+  const CliResult table = home.Run({"models", "known"});
+  EXPECT_THAT(table.out, HasSubstr("llama-3.1-8b"));
+  const json known = json::parse(home.Run({"models", "known", "--json"}).out);
+  EXPECT_GE(known.at("models").size(), 50u);
+}
+
 }  // namespace
 }  // namespace attend

@@ -41,7 +41,7 @@ TEST(PlanTruth, TheCacheIsWhatExtendAllocates) {
       for (int64_t tokens : {1, 64, 65, 300}) {
         auto cache = KvCache::Make(CacheDescriptors(front->header, format));
         ASSERT_TRUE(cache && cache->Extend(tokens));
-        EXPECT_EQ(KvAllocatedBytes(front->header, format, tokens), cache->allocated_bytes())
+        EXPECT_EQ(KvAllocatedBytes(ShapeOf(front->header), format, tokens), cache->allocated_bytes())
             << path << " " << name << " " << tokens;
       }
     }
@@ -59,7 +59,8 @@ TEST(PlanTruth, TheWorkspaceIsEnough) {
         ASSERT_TRUE(
             run.transformer->Forward(ids, cache, Logits::kNone, [](int64_t, int64_t, const float*, int64_t) {}));
         const bool bf16_copy = run.transformer->kernels().has_bf16_dot && compute == Compute::kBf16;
-        EXPECT_LE(run.transformer->workspace_bytes(), WorkspaceBytes(run.model.front.header, 512, bf16_copy, 2))
+        EXPECT_LE(run.transformer->workspace_bytes(),
+                  WorkspaceBytes(MakeFootprint(run.model.front.header, {}), 512, bf16_copy, 2))
             << path;
       }
     }

@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "formats/gguf.h"
-#include "formats/model_shapes.h"
 #include "formats/safetensors.h"
 
 namespace attend::cli {
@@ -14,17 +13,6 @@ namespace {
 bool IsFolder(const std::string& path) {
   struct stat status = {};
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-// The tensors as the file's header lists them: no weight is read.
-Result<ModelFootprint> FootprintOf(const ModelFrontEnd& front) {
-  if (IsFolder(front.path)) {
-    ATTEND_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(front.path + "/model.safetensors"));
-    ATTEND_RETURN_IF_ERROR(CheckTensors(front.header, file));
-    return MakeFootprint(front.header, file.tensors());
-  }
-  ATTEND_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(front.path));
-  return MakeFootprint(front.header, file.tensors());
 }
 
 Result<Reserve> ParseReserve(const std::string& text) {
@@ -45,6 +33,16 @@ Result<Reserve> ParseReserve(const std::string& text) {
 constexpr double kWriteFromParameters = 1e9;
 
 }  // namespace
+
+Result<ModelFootprint> FootprintOf(const ModelFrontEnd& front, Policy policy) {
+  if (IsFolder(front.path)) {
+    ATTEND_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(front.path + "/model.safetensors"));
+    ATTEND_RETURN_IF_ERROR(CheckTensors(front.header, file));
+    return MakeFootprint(front.header, file.tensors(), policy);
+  }
+  ATTEND_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(front.path));
+  return MakeFootprint(front.header, file.tensors(), policy);
+}
 
 void AddPlanOptions(CLI::App* command, PlanOptions& o) {
   const CLI::Range count(int64_t{0}, kMaxPlanTokens);
@@ -73,20 +71,21 @@ Result<uint64_t> MemoryLimit(const PlanOptions& options, const Engine& engine) {
   return ParseBytes(options.memory, "--memory");
 }
 
-AnswerMode AnswerModeFor(const PlanOptions& options, const ModelHeader& header) {
+AnswerMode AnswerModeFor(const PlanOptions& options, const ModelShape& shape) {
   if (!options.answer.empty()) return options.answer == "quote" ? AnswerMode::kQuote : AnswerMode::kWrite;
-  return LayerParams(header) + HeadParams(header) < kWriteFromParameters ? AnswerMode::kQuote : AnswerMode::kWrite;
+  const double head = 1.0 * shape.vocab_size * shape.hidden_size;
+  return shape.ActiveParameters() + head < kWriteFromParameters ? AnswerMode::kQuote : AnswerMode::kWrite;
 }
 
-Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options,
+Result<Plan> PlanFor(const ModelFootprint& footprint, const Engine& engine, const PlanOptions& options,
                      const PlannedWork& work, const Calibration* calibration) {
   PlanRequest request;
-  ATTEND_ASSIGN_OR_RETURN(request.footprint, FootprintOf(front));
+  request.footprint = footprint;
   ATTEND_ASSIGN_OR_RETURN(request.reserve, ParseReserve(options.reserve));
   ATTEND_ASSIGN_OR_RETURN(request.memory_limit_bytes, MemoryLimit(options, engine));
   request.document_tokens = work.document_tokens;
   request.question_tokens = work.question_tokens;
-  if (AnswerModeFor(options, front.header) == AnswerMode::kQuote) request.quoted_questions = work.num_questions;
+  if (AnswerModeFor(options, footprint.shape) == AnswerMode::kQuote) request.quoted_questions = work.num_questions;
   request.answer_tokens = options.answer_tokens;
   request.context_tokens = options.context_tokens;
   request.compute = engine.compute;

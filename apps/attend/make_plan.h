@@ -30,7 +30,7 @@ void AddPlanOptions(CLI::App* command, PlanOptions& options);
 Result<uint64_t> MemoryLimit(const PlanOptions& options, const Engine& engine);
 
 // How answers are given: as the user said, otherwise quoted below a billion parameters.
-AnswerMode AnswerModeFor(const PlanOptions& options, const ModelHeader& header);
+AnswerMode AnswerModeFor(const PlanOptions& options, const ModelShape& shape);
 
 struct PlannedWork {
   int64_t document_tokens = 0;
@@ -38,8 +38,11 @@ struct PlannedWork {
   int64_t num_questions = 1;
 };
 
-// `calibration` may be null: then there are no times. Errors: usage, bad_argument, and those of the model's file.
-Result<Plan> PlanFor(const ModelFrontEnd& front, const Engine& engine, const PlanOptions& options,
+// The tensors as the file's header lists them: no weight is read. Errors: those of the model's file.
+Result<ModelFootprint> FootprintOf(const ModelFrontEnd& front, Policy policy = Policy::kOurs);
+
+// `calibration` may be null: then there are no times. Errors: usage, bad_argument.
+Result<Plan> PlanFor(const ModelFootprint& footprint, const Engine& engine, const PlanOptions& options,
                      const PlannedWork& work, const Calibration* calibration);
 
 }  // namespace attend::cli

@@ -6,6 +6,7 @@
 
 #include "attend/command.h"
 #include "attend/model_places.h"
+#include "formats/presets.h"
 #include "model/load.h"
 
 namespace attend::cli {
@@ -83,6 +84,35 @@ Outcome RunList(const ModelsOptions& options) {
   return 0;
 }
 
+// Models without weights here: their shapes are known, so that a plan can be made for them.
+Outcome RunKnown(const ModelsOptions& options) {
+  nlohmann::ordered_json models = nlohmann::ordered_json::array();
+  if (!options.output.json) {
+    fmt::print("{}\n", Bold(fmt::format("{:20}  {:>10}  {:>6}  {:>14}  {:>10}", "name", "parameters", "layers",
+                                        "KV, 16 bits", "trained on")));
+  }
+  for (const Preset& preset : Presets()) {
+    ATTEND_ASSIGN_OR_RETURN(const ModelShape shape, ReadPreset(preset));
+    const uint64_t kv_bytes = shape.KvBytesPerToken(KvFormat::Both(DType::kF16));
+    if (options.output.json) {
+      models.push_back({{"name", shape.name},
+                        {"architecture", shape.architecture},
+                        {"parameters", shape.Parameters()},
+                        {"layers", shape.layers.size()},
+                        {"kv_bytes_per_token", kv_bytes},
+                        {"trained_tokens", shape.trained_tokens}});
+      continue;
+    }
+    fmt::print("{:20}  {:>9.1f}B  {:>6}  {:>7} B/token  {:>10}\n", shape.name, shape.Parameters() / 1e9,
+               shape.layers.size(), kv_bytes, shape.trained_tokens);
+  }
+  if (options.output.json) {
+    const nlohmann::ordered_json json = {{"schema", "attend.models.known"}, {"version", 1}, {"models", models}};
+    fmt::print("{}\n", json.dump(2));
+  }
+  return 0;
+}
+
 Outcome RunVerify(const ModelsOptions& options) {
   ATTEND_ASSIGN_OR_RETURN(const std::string path, ResolveModel(options.verified, ModelPlacesFromEnvironment()));
   ATTEND_ASSIGN_OR_RETURN(const Engine engine, MakeEngine(options.engine));
@@ -117,7 +147,7 @@ Outcome RunVerify(const ModelsOptions& options) {
 void AddModels(Registry& registry) {
   auto options = std::make_shared<ModelsOptions>();
   CLI::App* command = registry.Add("models", "List the models on this machine and whether they run; verify one of them",
-                                   "  attend models\n  attend models verify SmolLM2");
+                                   "  attend models\n  attend models known\n  attend models verify SmolLM2");
   AddOutputOptions(command, options->output);
   CLI::App* verify = command->add_subcommand("verify", "Load a model's weights and look for NaN and infinity");
   verify->add_option("model", options->verified, "A name (its beginning is enough) or a path")->required();
@@ -125,7 +155,12 @@ void AddModels(Registry& registry) {
       ->envname("ATTEND_THREADS")
       ->check(CLI::Range(0, 1024));
   verify->add_flag("--json", options->output.json, "Print one JSON object");
-  registry.OnRun(command, [options, verify] { return verify->parsed() ? RunVerify(*options) : RunList(*options); });
+  CLI::App* known = command->add_subcommand("known", "List the models that attend plan knows by name, without weights");
+  known->add_flag("--json", options->output.json, "Print one JSON object");
+  registry.OnRun(command, [options, verify, known] {
+    if (known->parsed()) return RunKnown(*options);
+    return verify->parsed() ? RunVerify(*options) : RunList(*options);
+  });
 }
 
 }  // namespace attend::cli

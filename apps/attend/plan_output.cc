@@ -56,6 +56,7 @@ std::string MemoryRows(const Plan& p) {
                                                     {"workspace", m.workspace_bytes},
                                                     {"process", m.process_bytes}};
   for (const auto& [name, bytes] : parts) {
+    if (bytes == 0 && p.policy == Policy::kFormula) continue;  // not counted
     row(name, bytes, m.total_bytes);
     rows += '\n';
   }
@@ -151,11 +152,13 @@ std::string PlanSummary(const Plan& p) {
   return text + "\n";
 }
 
-std::string PlanTable(const Plan& p, const ModelHeader& model, bool explain) {
+std::string PlanTable(const Plan& p, const ModelShape& model, bool explain) {
   std::string text = fmt::format("{}\n{}\n\n", Bold(VerdictText(p)), p.reason);
   text +=
       fmt::format("model         {}, trained on {} tokens\n",
                   model.name.empty() ? model.architecture : EscapeForTerminal(model.name), Grouped(p.trained_tokens));
+  for (const std::string& doubt : p.doubts) text += fmt::format("assumed       {}\n", EscapeForTerminal(doubt));
+  if (p.policy == Policy::kFormula) text += "policy        formula: weights and cache exactly, no workspace\n";
   text += fmt::format("document      {} tokens; {} in one pass\n", Grouped(p.document_tokens),
                       p.fits_tokens > 0 ? "up to " + Grouped(p.fits_tokens) + " fit" : "none fit");
   text += fmt::format("memory        {} of {} usable ({} less a reserve of {})\n", FormatBytes(p.memory.total_bytes),
@@ -167,12 +170,14 @@ std::string PlanTable(const Plan& p, const ModelHeader& model, bool explain) {
   return explain ? text + FormulaRows(p) : text;
 }
 
-Json PlanJson(const Plan& p, const ModelHeader& model, bool explain) {
+Json PlanJson(const Plan& p, const ModelShape& model, bool explain) {
   Json json = {{"schema", "attend.plan"},
                {"version", 1},
                {"verdict", NameOf(p.verdict)},
                {"limit", NameOf(p.limit)},
+               {"policy", NameOf(p.policy)},
                {"reason", p.reason},
+               {"doubts", p.doubts},
                {"model", model.name},
                {"document_tokens", p.document_tokens},
                {"question_tokens", p.question_tokens},

@@ -14,9 +14,9 @@ std::string PlanSummary(const Plan& plan);
 
 // Everything a person decides by: verdict first, then tokens, memory with bars, time, what would change the verdict.
 // `explain` adds every number with its formula and inputs.
-std::string PlanTable(const Plan& plan, const ModelHeader& model, bool explain);
+std::string PlanTable(const Plan& plan, const ModelShape& model, bool explain);
 
 // {"schema": "attend.plan", "version": 1, ...} (docs/reference/plan.md).
-nlohmann::ordered_json PlanJson(const Plan& plan, const ModelHeader& model, bool explain);
+nlohmann::ordered_json PlanJson(const Plan& plan, const ModelShape& model, bool explain);
 
 }  // namespace attend::cli

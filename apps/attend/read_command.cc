@@ -89,7 +89,8 @@ Result<Plan> Decide(const ReadOptions& options, const Engine& engine, const Prep
   const PlannedWork work{.document_tokens = p.text.num_tokens(),
                          .question_tokens = question_tokens,
                          .num_questions = static_cast<int64_t>(options.questions.size())};
-  return PlanFor(p.front, engine, options.plan, work, calibration ? &*calibration : nullptr);
+  ATTEND_ASSIGN_OR_RETURN(const ModelFootprint footprint, FootprintOf(p.front));
+  return PlanFor(footprint, engine, options.plan, work, calibration ? &*calibration : nullptr);
 }
 
 Result<void> Prepare(const ReadOptions& options, const Engine& engine, Prepared& p) {
@@ -126,7 +127,7 @@ Outcome RunRead(const ReadOptions& options) {
   measured.load_seconds = SecondsSince(load_begin);
 
   const ReadingRequest request{.questions = options.questions,
-                               .mode = AnswerModeFor(options.plan, header),
+                               .mode = AnswerModeFor(options.plan, ShapeOf(header)),
                                .pieces = PiecesOf(p.plan, p.text, options.plan.piece_tokens > 0),
                                .answer_tokens = options.plan.answer_tokens,
                                .context_tokens = p.plan.context_tokens,

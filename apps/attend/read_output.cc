@@ -209,7 +209,7 @@ Json ReadJson(const ReadReport& report) {
       {"read_tokens", r.read_tokens},
       {"complete", r.read_tokens == d.num_tokens()},
       {"num_replaced", d.document->num_replaced},
-      {"plan", PlanJson(*report.plan, *report.model, false)},
+      {"plan", PlanJson(*report.plan, ShapeOf(*report.model), false)},
       {"pieces", pieces},
       {"answers", answers},
       {"timings",

@@ -1,6 +1,27 @@
 #include "formats/model_shapes.h"
 
+#include <algorithm>
+
 namespace attend {
+
+ModelShape ShapeOf(const ModelHeader& h) {
+  ModelShape shape{.name = h.name, .architecture = h.architecture};
+  shape.hidden_size = h.hidden_size;
+  shape.vocab_size = h.vocab_size;
+  shape.trained_tokens = h.max_seq_len;
+  shape.table_parameters = HeadParams(h);
+  shape.head_parameters = h.tied_embeddings ? 0 : HeadParams(h);
+  const double matrices = LayerParams(h) / std::max(1u, h.num_layers);
+  for (const CacheDescriptor& cache : CacheDescriptors(h, {})) {
+    shape.layers.push_back({.cache = cache,
+                            .num_q_heads = h.num_q_heads,
+                            .qk_head_dim = h.head_dim,
+                            .v_head_dim = h.v_head_dim,
+                            .parameters = matrices + 2.0 * h.hidden_size,
+                            .active_parameters = matrices});
+  }
+  return shape;
+}
 
 std::vector<CacheDescriptor> CacheDescriptors(const ModelHeader& h, KvFormat kv_format) {
   return std::vector<CacheDescriptor>(h.num_layers, {.kind = CacheKind::kFull,

@@ -7,10 +7,14 @@
 #include <vector>
 
 #include "formats/model_header.h"
+#include "formats/model_shape.h"
 #include "tensor/cache_descriptor.h"
 #include "tensor/runtime_bytes.h"
 
 namespace attend {
+
+// As a plan sees a model that runs here.
+ModelShape ShapeOf(const ModelHeader& header);
 
 // The cache that a model needs, one descriptor a layer, with K and V in one format.
 std::vector<CacheDescriptor> CacheDescriptors(const ModelHeader& header, KvFormat kv_format);

@@ -32,15 +32,14 @@ bool IsUsable(const Calibration& c) {
 // Adds `count` pieces of `piece_tokens` each.
 void AddPieces(const PlanRequest& r, double count, int64_t piece_tokens, Work& work) {
   const int64_t prompt_tokens = piece_tokens + r.question_tokens;
-  const double kv_bytes = static_cast<double>(KvBytesPerToken(r.footprint.header, r.kv_format));
-  const ModelHeader& header = r.footprint.header;
-  work.linear_flops += count * PromptLinearFlops(header, prompt_tokens);
-  work.attention_flops += count * AttentionFlops(header, prompt_tokens, 0);
+  const ModelShape& shape = r.footprint.shape;
+  work.linear_flops += count * shape.LinearFlops(prompt_tokens);
+  work.attention_flops += count * shape.AttentionFlops(prompt_tokens, 0);
   work.prefill_tokens += count * static_cast<double>(prompt_tokens);
   if (r.quoted_questions > 0) return;
   work.decode_tokens += count * static_cast<double>(r.answer_tokens);
   // Answer token i reads prompt + i keys: on average half the answer more than the prompt.
-  work.decode_kv_bytes += count * kv_bytes * CausalPairs(prompt_tokens, r.answer_tokens);
+  work.decode_kv_bytes += count * shape.KvReadBytes(r.kv_format, prompt_tokens, r.answer_tokens);
 }
 
 void AddEvidence(const PlanRequest& r, Work& work) {
@@ -65,7 +64,7 @@ int64_t OverheadTokens(const PlanRequest& r) {
 }
 
 int64_t ContextLimit(const PlanRequest& r) {
-  const int64_t trained = r.footprint.header.max_seq_len;
+  const int64_t trained = r.footprint.shape.trained_tokens;
   return r.context_tokens > 0 ? std::min(r.context_tokens, trained) : trained;
 }
 
@@ -75,11 +74,11 @@ uint64_t ReserveBytes(const PlanRequest& r) {
 }
 
 PlanMemory MemoryOf(const PlanRequest& r, int64_t pass_tokens) {
-  const ModelHeader& header = r.footprint.header;
-  PlanMemory m{.weights_bytes = r.footprint.weights_bytes,
-               .kv_bytes = KvAllocatedBytes(header, r.kv_format, pass_tokens),
-               .workspace_bytes = WorkspaceBytes(header, r.chunk_tokens, r.bf16_copy, r.threads),
-               .process_bytes = ProcessBytes(header),
+  const ModelFootprint& f = r.footprint;
+  PlanMemory m{.weights_bytes = f.weights_bytes,
+               .kv_bytes = KvBytes(f, r.kv_format, pass_tokens),
+               .workspace_bytes = WorkspaceBytes(f, r.chunk_tokens, r.bf16_copy, r.threads),
+               .process_bytes = ProcessBytes(f),
                .limit_bytes = r.memory_limit_bytes,
                .reserve_bytes = ReserveBytes(r)};
   m.total_bytes = SaturatedAdd(SaturatedAdd(m.weights_bytes, m.kv_bytes), m.workspace_bytes + m.process_bytes);
@@ -90,10 +89,14 @@ PlanMemory MemoryOf(const PlanRequest& r, int64_t pass_tokens) {
 int64_t LargestPassTokens(const PlanRequest& r) {
   const PlanMemory empty = MemoryOf(r, 0);
   if (empty.total_bytes > empty.usable_bytes) return 0;
-  const uint64_t tile_bytes = KvAllocatedBytes(r.footprint.header, r.kv_format, kTileTokens);
-  const uint64_t most_tiles = 4 * static_cast<uint64_t>(kMaxPlanTokens) / kTileTokens;  // beyond any request
-  const uint64_t tiles = tile_bytes == 0 ? most_tiles : (empty.usable_bytes - empty.total_bytes) / tile_bytes;
-  return static_cast<int64_t>(std::min(tiles, most_tiles) * kTileTokens);
+  const uint64_t left = empty.usable_bytes - empty.total_bytes;
+  // Bytes never fall with tokens: halve what is between a length that fits and one that does not.
+  int64_t fits = 0, beyond = 4 * kMaxPlanTokens;  // beyond any request
+  while (fits + 1 < beyond) {
+    const int64_t middle = fits + (beyond - fits) / 2;
+    (KvBytes(r.footprint, r.kv_format, middle) - empty.kv_bytes <= left ? fits : beyond) = middle;
+  }
+  return fits;
 }
 
 Work WorkOf(const PlanRequest& r, const Cut& cut) {
@@ -118,9 +121,9 @@ std::optional<PlanTimes> TimesOf(const PlanRequest& r, const Cut& cut) {
                            work.prefill_tokens * c.element_s_per_token;
   const double decode_s =
       work.decode_tokens * weight_bytes / c.weight_bytes_per_s + work.decode_kv_bytes / c.kv_bytes_per_s;
-  const double depth = static_cast<double>(DecodeDepth(r, cut));
-  const double kv_bytes = depth * static_cast<double>(KvBytesPerToken(r.footprint.header, r.kv_format));
-  const double token_s = LinearFlopsPerToken(r.footprint.header) / c.linear_flops_per_s + c.element_s_per_token;
+  const ModelShape& shape = r.footprint.shape;
+  const double kv_bytes = static_cast<double>(shape.KvBytes(r.kv_format, static_cast<uint64_t>(DecodeDepth(r, cut))));
+  const double token_s = 2 * shape.ActiveParameters() / c.linear_flops_per_s + c.element_s_per_token;
   const double evidence_s =
       work.evidence_tokens * token_s / kShortPassRate + work.evidence_passes * weight_bytes / c.weight_bytes_per_s;
   PlanTimes times{.prefill_s = Around(prefill_s),

@@ -64,11 +64,11 @@ class ChangeFinder {
         {DType::kBf16, "--kv bf16", "keys and values are rounded to bf16, 8 significant bits"},
         {DType::kQ8, "--kv q8", "keys and values are rounded to 8 bits, a scale for each token and head"},
         {DType::kQ4, "--kv q4", "keys and values are rounded to 4 bits, a scale for each token and head"}};
-    const uint64_t bytes = KvBytesPerToken(r_.footprint.header, r_.kv_format);
+    const uint64_t bytes = r_.footprint.shape.KvBytesPerToken(r_.kv_format);
     for (const auto& [dtype, flag, loss] : smaller) {
       PlanRequest changed = r_;
       changed.kv_format = KvFormat::Both(dtype);
-      if (KvBytesPerToken(r_.footprint.header, changed.kv_format) >= bytes) continue;
+      if (r_.footprint.shape.KvBytesPerToken(changed.kv_format) >= bytes) continue;
       Try(changed, flag, loss);
       // What loses more is worth naming only while it gives more.
       if (!changes_.empty() && changes_.back().what == flag && changes_.back().gives == Verdict::kOnePass) return;
@@ -91,7 +91,7 @@ class ChangeFinder {
   }
 
   void TryContext() {
-    const int64_t trained = r_.footprint.header.max_seq_len;
+    const int64_t trained = r_.footprint.shape.trained_tokens;
     const int64_t needed = std::min(trained, NeededDocument() + OverheadTokens(r_));
     if (r_.context_tokens == 0 || needed <= r_.context_tokens) return;
     PlanRequest changed = r_;
@@ -138,9 +138,9 @@ class ChangeFinder {
 
   void TryLongerModel() {
     const int64_t needed = NeededDocument() + OverheadTokens(r_);
-    if (needed <= r_.footprint.header.max_seq_len || needed > UINT32_MAX) return;
+    if (needed <= r_.footprint.shape.trained_tokens || needed > UINT32_MAX) return;
     PlanRequest changed = r_;
-    changed.footprint.header.max_seq_len = static_cast<uint32_t>(needed);
+    changed.footprint.shape.trained_tokens = static_cast<uint32_t>(needed);
     changed.context_tokens = 0;
     Try(changed, fmt::format("a model trained on at least {} tokens", Grouped(needed)),
         "another model; its memory and time are planned anew");

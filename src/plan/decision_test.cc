@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "formats/model_shapes.h"
 #include "plan/plan_test_util.h"
 
 namespace attend {
@@ -22,7 +23,7 @@ int64_t AnyTokens(int64_t lowest, int64_t highest) {
 
 PlanRequest AnyRequest(int64_t most_tokens) {
   PlanRequest r = SmallRequest(AnyTokens(1, most_tokens));
-  if (*rc::gen::arbitrary<bool>()) r.footprint.header = Llama8b();
+  if (*rc::gen::arbitrary<bool>()) r.footprint.shape = ShapeOf(Llama8b());
   r.question_tokens = *rc::gen::inRange<int64_t>(0, 3000);
   r.answer_tokens = *rc::gen::inRange<int64_t>(0, 3000);
   r.kv_format = KvFormat::Both(*rc::gen::element(DType::kF32, DType::kBf16, DType::kQ8, DType::kQ4));

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "formats/model_shapes.h"
+#include <algorithm>
+
 #include "plan/budget.h"
 #include "plan/number_text.h"
 
@@ -13,50 +14,90 @@ double AsDouble(uint64_t bytes) {
   return static_cast<double>(bytes);
 }
 
-void ExplainMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
-  const ModelHeader& h = r.footprint.header;
+// "10 full: 16 kv heads, 128 + 128; 52 window of 1024 tokens: ..."
+std::string LayersText(const ModelShape& shape) {
+  std::vector<std::pair<CacheDescriptor, int>> kinds;
+  for (const LayerShape& layer : shape.layers) {
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == layer.cache; });
+    if (same == kinds.end()) {
+      kinds.push_back({layer.cache, 1});
+    } else {
+      ++same->second;
+    }
+  }
+  std::string text;
+  for (const auto& [cache, count] : kinds) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", count, NameOf(cache.kind));
+    if (cache.kind == CacheKind::kLinear) text += fmt::format(": a state of {} B", cache.state_bytes);
+    if (cache.kind == CacheKind::kWindow) text += fmt::format(" of {} tokens", cache.window_tokens);
+    if (cache.kind != CacheKind::kFull && cache.kind != CacheKind::kWindow) continue;
+    text += fmt::format(": {} kv heads, {} + {}", cache.num_kv_heads, cache.k_head_dim,
+                        cache.v_in_k ? 0 : cache.v_head_dim);
+  }
+  return text;
+}
+
+void ExplainFormulaMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
+  out.push_back({"weights_bytes", "parameters * bytes a parameter",
+                 fmt::format("{:.0f} parameters", r.footprint.shape.Parameters()), AsDouble(p.memory.weights_bytes),
+                 "B"});
+  out.push_back({"kv_bytes", "sum over layers: kv_heads * (Dk + Dv) * bytes * tokens kept, or the layer's state",
+                 fmt::format("{}; {} tokens", LayersText(r.footprint.shape), p.pass_tokens),
+                 AsDouble(p.memory.kv_bytes), "B"});
+}
+
+void ExplainOurMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
+  const ActivationShape& a = r.footprint.activations;
   const PlanMemory& m = p.memory;
   out.push_back({"weights_bytes", "sum of tensors: ceil(outputs / 64) panels of 64 outputs, norms as float32",
                  "the file's tensor list", AsDouble(m.weights_bytes), "B"});
-  out.push_back({"kv_bytes_per_token", "layers * kv_heads * (Dk + Dv) * bytes",
-                 fmt::format("{} layers, {} kv heads, {} + {}, {}", h.num_layers, h.num_kv_heads, h.head_dim,
-                             h.v_head_dim, NameOf(r.kv_format)),
-                 AsDouble(p.kv_bytes_per_token), "B/token"});
   out.push_back({"kv_bytes", "layers * ceil(tokens / 64) * 64 * kv_heads * (Dk + Dv, each to 16) * bytes",
                  fmt::format("{} tokens = {} piece + {} question + {} answer", p.pass_tokens, p.piece_tokens,
                              p.question_tokens, p.answer_tokens),
                  AsDouble(m.kv_bytes), "B"});
   out.push_back({"workspace_bytes", "4 * (chunk * activations + 32 * vocab) + bf16 copy + threads * 2 MiB",
                  fmt::format("chunk {} tokens, hidden {}, mlp {}, vocab {}, {} threads, bf16 copy {}", r.chunk_tokens,
-                             h.hidden_size, h.intermediate_size, h.vocab_size, r.threads, r.bf16_copy ? "yes" : "no"),
+                             a.hidden_size, a.intermediate_size, a.vocab_size, r.threads, r.bf16_copy ? "yes" : "no"),
                  AsDouble(m.workspace_bytes), "B"});
-  out.push_back({"process_bytes", "7 MiB + 256 * vocab, measured", fmt::format("vocab {}", h.vocab_size),
+  out.push_back({"process_bytes", "7 MiB + 256 * vocab, measured", fmt::format("vocab {}", a.vocab_size),
                  AsDouble(m.process_bytes), "B"});
-  out.push_back({"total_bytes", "weights + kv + workspace + process", "the four above", AsDouble(m.total_bytes), "B"});
+}
+
+void ExplainMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
+  const PlanMemory& m = p.memory;
+  out.push_back({"kv_bytes_per_token", "sum over layers: kv_heads * (Dk + Dv) * bytes",
+                 fmt::format("{}; {}", LayersText(r.footprint.shape), NameOf(r.kv_format)),
+                 AsDouble(p.kv_bytes_per_token), "B/token"});
+  if (p.policy == Policy::kFormula) {
+    ExplainFormulaMemory(r, p, out);
+  } else {
+    ExplainOurMemory(r, p, out);
+  }
+  out.push_back({"total_bytes", "weights + kv + workspace + process", "those above", AsDouble(m.total_bytes), "B"});
   out.push_back({"usable_bytes", "limit - reserve", fmt::format("limit {}, reserve {}", m.limit_bytes, m.reserve_bytes),
                  AsDouble(m.usable_bytes), "B"});
-  out.push_back({"fits_tokens", "min(context, floor((usable - fixed) / tile bytes) * 64) - question - answer",
-                 fmt::format("context {}, fixed {} B, tile {} B", p.context_tokens,
-                             SaturatedAdd(m.weights_bytes, m.workspace_bytes + m.process_bytes),
-                             KvAllocatedBytes(h, r.kv_format, kTileTokens)),
+  out.push_back({"fits_tokens", "min(context, most tokens whose cache leaves total <= usable) - question - answer",
+                 fmt::format("context {}, {} B beside the cache", p.context_tokens,
+                             SaturatedAdd(m.weights_bytes, m.workspace_bytes + m.process_bytes)),
                  static_cast<double>(p.fits_tokens), "tokens"});
 }
 
 void ExplainWork(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
-  const ModelHeader& h = r.footprint.header;
+  const ModelShape& shape = r.footprint.shape;
   const std::string pieces = fmt::format("{} x ({} piece + {} question) tokens, the last piece with the rest of {}",
                                          p.num_pieces, p.piece_tokens, p.question_tokens, p.document_tokens);
   out.push_back(
       {"linear_flops",
        "2 * layer parameters * tokens + 2 * vocab * hidden a pass (head on the last token, no embedding lookup)",
-       fmt::format("{:.0f} layer parameters; {}", LayerParams(r.footprint.header), pieces), p.linear_flops, "FLOP"});
-  out.push_back(
-      {"attention_flops", "layers * 2 * (Dk + Dv) * Hq * T (T + 1) / 2 a pass (causal: visible pairs only)",
-       fmt::format("{} layers, {} + {}, {} q heads; {}", h.num_layers, h.head_dim, h.v_head_dim, h.num_q_heads, pieces),
-       p.attention_flops, "FLOP"});
-  out.push_back({"decode_weight_bytes", "all weights but an untied embedding table, a token", "the file's tensor list",
+       fmt::format("{:.0f} active layer parameters; {}", shape.ActiveParameters(), pieces), p.linear_flops, "FLOP"});
+  out.push_back({"attention_flops", "sum over layers: 2 * (Dk + Dv) * Hq * visible pairs a pass; causal: T (T + 1) / 2",
+                 fmt::format("{}; {} q heads, {} + {}; {}", LayersText(shape), shape.layers[0].num_q_heads,
+                             shape.layers[0].qk_head_dim, shape.layers[0].v_head_dim, pieces),
+                 p.attention_flops, "FLOP"});
+  out.push_back({"decode_weight_bytes", "all weights but an untied embedding table, of experts those used, a token",
+                 p.policy == Policy::kOurs ? "the file's tensor list" : "the model's shape",
                  AsDouble(p.decode_weight_bytes), "B/token"});
-  out.push_back({"decode_kv_bytes", "kv_bytes_per_token * depth",
+  out.push_back({"decode_kv_bytes", "what is kept of so many tokens, all layers",
                  fmt::format("depth {} = prompt + half the answer", p.decode_depth_tokens), AsDouble(p.decode_kv_bytes),
                  "B/token"});
 }

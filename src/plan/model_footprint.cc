@@ -36,6 +36,10 @@ uint64_t LoadedBytes(const TensorEntry& tensor) {
 
 }  // namespace
 
+std::string_view NameOf(Policy policy) {
+  return policy == Policy::kOurs ? "ours" : "formula";
+}
+
 uint64_t SaturatedAdd(uint64_t a, uint64_t b) {
   return CheckedAdd(a, b).value_or(UINT64_MAX);
 }
@@ -43,11 +47,11 @@ uint64_t SaturatedMultiply(uint64_t a, uint64_t b) {
   return CheckedMultiply(a, b).value_or(UINT64_MAX);
 }
 
-ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEntry> tensors) {
-  ModelFootprint footprint{.header = header};
+ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEntry> tensors, Policy policy) {
+  ModelFootprint footprint{.shape = ShapeOf(header), .activations = ActivationShapeOf(header), .policy = policy};
   for (const TensorEntry& tensor : tensors) {
     if (!IsLoaded(header, tensor.name)) continue;
-    const uint64_t bytes = LoadedBytes(tensor);
+    const uint64_t bytes = policy == Policy::kOurs ? LoadedBytes(tensor) : tensor.bytes;
     footprint.weights_bytes = SaturatedAdd(footprint.weights_bytes, bytes);
     // Of an untied table one row a token is read: nothing beside the rest.
     if (IsTable(tensor.name) && !header.tied_embeddings) continue;
@@ -56,19 +60,38 @@ ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEn
   return footprint;
 }
 
-uint64_t KvAllocatedBytes(const ModelHeader& header, KvFormat kv_format, int64_t tokens) {
+ModelFootprint MakeFootprint(ModelShape shape, double bytes_per_parameter) {
+  const double active = shape.ActiveParameters() + 1.0 * shape.vocab_size * shape.hidden_size;
+  ModelFootprint footprint{.policy = Policy::kFormula,
+                           .weights_bytes = static_cast<uint64_t>(shape.Parameters() * bytes_per_parameter),
+                           .decode_weight_bytes = static_cast<uint64_t>(active * bytes_per_parameter)};
+  footprint.decode_weight_bytes = std::min(footprint.decode_weight_bytes, footprint.weights_bytes);
+  footprint.shape = std::move(shape);
+  return footprint;
+}
+
+uint64_t KvBytes(const ModelFootprint& footprint, KvFormat kv_format, int64_t tokens) {
+  if (footprint.policy == Policy::kFormula) return footprint.shape.KvBytes(kv_format, static_cast<uint64_t>(tokens));
+  return KvAllocatedBytes(footprint.shape, kv_format, tokens);
+}
+
+uint64_t KvAllocatedBytes(const ModelShape& shape, KvFormat kv_format, int64_t tokens) {
   uint64_t tile_bytes = 0;
-  for (const CacheDescriptor& layer : CacheDescriptors(header, kv_format))
-    tile_bytes += layer.AllocatedBytes(kTileTokens);
+  for (const LayerShape& layer : shape.layers) {
+    CacheDescriptor cache = layer.cache;
+    cache.format = kv_format;
+    tile_bytes += cache.AllocatedBytes(kTileTokens);
+  }
   return SaturatedMultiply(tile_bytes, (static_cast<uint64_t>(tokens) + kTileTokens - 1) / kTileTokens);
 }
 
-uint64_t WorkspaceBytes(const ModelHeader& h, int64_t chunk_tokens, bool bf16_copy, int threads) {
-  return PassWorkspaceBytes(ActivationShapeOf(h), std::max(chunk_tokens, kLogitRows), kLogitRows, bf16_copy, threads);
+uint64_t WorkspaceBytes(const ModelFootprint& f, int64_t chunk_tokens, bool bf16_copy, int threads) {
+  if (f.policy == Policy::kFormula) return 0;
+  return PassWorkspaceBytes(f.activations, std::max(chunk_tokens, kLogitRows), kLogitRows, bf16_copy, threads);
 }
 
-uint64_t ProcessBytes(const ModelHeader& header) {
-  return kProcessBytes + kBytesPerVocabularyEntry * header.vocab_size;
+uint64_t ProcessBytes(const ModelFootprint& f) {
+  return f.policy == Policy::kFormula ? 0 : kProcessBytes + kBytesPerVocabularyEntry * f.shape.vocab_size;
 }
 
 }  // namespace attend

@@ -10,32 +10,46 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "formats/model_header.h"
+#include "formats/model_shape.h"
 #include "formats/tensor_entry.h"
 #include "tensor/cache_descriptor.h"
 #include "tensor/runtime_bytes.h"
 
 namespace attend {
 
+// Whose rules the memory follows. kOurs: what this program allocates, to the byte. kFormula: the exact bytes of the
+// model on any device, without rounding and without workspace; published figures are of this kind.
+enum class Policy { kOurs, kFormula };
+std::string_view NameOf(Policy policy);  // "ours", "formula"
+
 struct ModelFootprint {
-  ModelHeader header = {};
+  ModelShape shape = {};
+  ActivationShape activations = {};  // kOurs only
+  Policy policy = Policy::kOurs;
   uint64_t weights_bytes = 0;        // resident, all tensors that are loaded
   uint64_t decode_weight_bytes = 0;  // of these, read for every token
 };
 
 // `tensors`: of a GGUF or safetensors file that was checked against the header.
-ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEntry> tensors);
+// kOurs: weights as we pack them; kFormula: as the file stores them.
+ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEntry> tensors,
+                             Policy policy = Policy::kOurs);
+// By the formula, with weights of so many bytes a parameter; of experts the active ones are read for a token.
+ModelFootprint MakeFootprint(ModelShape shape, double bytes_per_parameter);
 
-// The cache of our runtime, as src/cache allocates it.
-uint64_t KvAllocatedBytes(const ModelHeader& header, KvFormat kv_format, int64_t tokens);
+// The cache of a pass by the footprint's policy; kOurs: as src/cache allocates it.
+uint64_t KvBytes(const ModelFootprint& footprint, KvFormat kv_format, int64_t tokens);
+uint64_t KvAllocatedBytes(const ModelShape& shape, KvFormat kv_format, int64_t tokens);
 
 // Activations, their bf16 copy where the processor multiplies bf16, logits and scratch of a pass of `chunk_tokens`.
-uint64_t WorkspaceBytes(const ModelHeader& header, int64_t chunk_tokens, bool bf16_copy, int threads);
+uint64_t WorkspaceBytes(const ModelFootprint& footprint, int64_t chunk_tokens, bool bf16_copy, int threads);
 
 // The process beside the model: code, libraries, and the tokenizer's tables, which grow with the vocabulary.
-uint64_t ProcessBytes(const ModelHeader& header);
+uint64_t ProcessBytes(const ModelFootprint& footprint);
 
 // a + b and a * b, at most 2^64 - 1.
 uint64_t SaturatedAdd(uint64_t a, uint64_t b);

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "formats/expected_tensors.h"
+#include "formats/model_shapes.h"
 #include "plan/budget.h"
 #include "plan/plan_test_util.h"
 #include "tensor/packed_bytes.h"
@@ -35,22 +36,22 @@ std::vector<TensorEntry> TensorsOf(const ModelHeader& header, TensorNaming namin
 }
 
 TEST(KvBytes, PublishedFigures) {
-  EXPECT_EQ(KvAllocatedBytes(LawFirm13b(), KvFormat::Both(DType::kF16), 128'000),
+  EXPECT_EQ(KvAllocatedBytes(ShapeOf(LawFirm13b()), KvFormat::Both(DType::kF16), 128'000),
             uint64_t{163'840} * 128'000);  // 20.97 GB
-  EXPECT_EQ(KvAllocatedBytes(Llama8b(), KvFormat::Both(DType::kF16), 131'072) / kGib, 16.0);
-  EXPECT_EQ(KvAllocatedBytes(Mistral7b(), KvFormat::Both(DType::kF16), 3904), uint64_t{488} << 20);
+  EXPECT_EQ(KvAllocatedBytes(ShapeOf(Llama8b()), KvFormat::Both(DType::kF16), 131'072) / kGib, 16.0);
+  EXPECT_EQ(KvAllocatedBytes(ShapeOf(Mistral7b()), KvFormat::Both(DType::kF16), 3904), uint64_t{488} << 20);
   // head_dim is stated and is not hidden / heads.
   const ModelHeader qwen3 = Shape(28, 1024, 3072, 16, 8, 128, 151936, 40960);
-  EXPECT_NEAR(KvAllocatedBytes(qwen3, KvFormat::Both(DType::kF16), 40'960) / kGib, 4.38, 0.006);
+  EXPECT_NEAR(KvAllocatedBytes(ShapeOf(qwen3), KvFormat::Both(DType::kF16), 40'960) / kGib, 4.38, 0.006);
 }
 
 TEST(KvBytes, RoundUpToTilesOf64Tokens) {
   const uint64_t tile = 64 * 23'040;
-  EXPECT_EQ(KvAllocatedBytes(SmolLm2(), KvFormat::Both(DType::kBf16), 0), 0u);
-  EXPECT_EQ(KvAllocatedBytes(SmolLm2(), KvFormat::Both(DType::kBf16), 1), tile);
-  EXPECT_EQ(KvAllocatedBytes(SmolLm2(), KvFormat::Both(DType::kBf16), 64), tile);
-  EXPECT_EQ(KvAllocatedBytes(SmolLm2(), KvFormat::Both(DType::kBf16), 65), 2 * tile);
-  EXPECT_EQ(KvAllocatedBytes(SmolLm2(), KvFormat::Both(DType::kBf16), INT64_MAX), UINT64_MAX);
+  EXPECT_EQ(KvAllocatedBytes(ShapeOf(SmolLm2()), KvFormat::Both(DType::kBf16), 0), 0u);
+  EXPECT_EQ(KvAllocatedBytes(ShapeOf(SmolLm2()), KvFormat::Both(DType::kBf16), 1), tile);
+  EXPECT_EQ(KvAllocatedBytes(ShapeOf(SmolLm2()), KvFormat::Both(DType::kBf16), 64), tile);
+  EXPECT_EQ(KvAllocatedBytes(ShapeOf(SmolLm2()), KvFormat::Both(DType::kBf16), 65), 2 * tile);
+  EXPECT_EQ(KvAllocatedBytes(ShapeOf(SmolLm2()), KvFormat::Both(DType::kBf16), INT64_MAX), UINT64_MAX);
 }
 
 TEST(PrefillFlops, PiecesOfLlama8b) {

@@ -26,7 +26,7 @@ Result<void> CheckRequest(const PlanRequest& r) {
   ATTEND_RETURN_IF_ERROR(CheckCount("document_tokens", r.document_tokens, 1, kMaxPlanTokens));
   ATTEND_RETURN_IF_ERROR(CheckCount("question_tokens", r.question_tokens, 0, kMaxPlanTokens));
   ATTEND_RETURN_IF_ERROR(CheckCount("answer_tokens", r.answer_tokens, 0, kMaxPlanTokens));
-  ATTEND_RETURN_IF_ERROR(CheckCount("context_tokens", r.context_tokens, 0, r.footprint.header.max_seq_len));
+  ATTEND_RETURN_IF_ERROR(CheckCount("context_tokens", r.context_tokens, 0, r.footprint.shape.trained_tokens));
   ATTEND_RETURN_IF_ERROR(CheckCount("piece_tokens", r.piece_tokens.value_or(1), 1, kMaxPlanTokens));
   ATTEND_RETURN_IF_ERROR(CheckCount("max_pieces", r.max_pieces, 0, kMaxPlanTokens));
   ATTEND_RETURN_IF_ERROR(CheckCount("chunk_tokens", r.chunk_tokens, 1, int64_t{1} << 20));
@@ -45,6 +45,8 @@ Result<void> CheckRequest(const PlanRequest& r) {
 
 void FillTokens(const PlanRequest& r, const Decision& d, Plan& p) {
   p.verdict = d.verdict;
+  p.policy = r.footprint.policy;
+  p.doubts = r.footprint.shape.doubts;
   p.limit = d.limit;
   p.document_tokens = r.document_tokens;
   p.question_tokens = r.question_tokens;
@@ -53,7 +55,7 @@ void FillTokens(const PlanRequest& r, const Decision& d, Plan& p) {
   p.piece_tokens = d.cut.piece_tokens;
   p.pass_tokens = d.cut.piece_tokens + OverheadTokens(r);
   p.context_tokens = ContextLimit(r);
-  p.trained_tokens = r.footprint.header.max_seq_len;
+  p.trained_tokens = r.footprint.shape.trained_tokens;
   p.fits_tokens = std::max<int64_t>(0, d.piece_limit_tokens);
 }
 
@@ -61,13 +63,13 @@ void FillCosts(const PlanRequest& r, const Decision& d, Plan& p) {
   p.memory = MemoryOf(r, p.pass_tokens);
   if (d.limit == Limit::kMemory && d.verdict == Verdict::kRefused)
     p.shortfall_bytes = p.memory.total_bytes - p.memory.usable_bytes;
-  p.kv_bytes_per_token = KvBytesPerToken(r.footprint.header, r.kv_format);
+  p.kv_bytes_per_token = r.footprint.shape.KvBytesPerToken(r.kv_format);
   const Work work = WorkOf(r, d.cut);
   p.linear_flops = work.linear_flops;
   p.attention_flops = work.attention_flops;
   p.decode_weight_bytes = r.footprint.decode_weight_bytes;
   p.decode_depth_tokens = DecodeDepth(r, d.cut);
-  p.decode_kv_bytes = SaturatedMultiply(p.kv_bytes_per_token, static_cast<uint64_t>(p.decode_depth_tokens));
+  p.decode_kv_bytes = r.footprint.shape.KvBytes(r.kv_format, static_cast<uint64_t>(p.decode_depth_tokens));
   p.times = TimesOf(r, d.cut);
 }
 

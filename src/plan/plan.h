@@ -111,6 +111,8 @@ struct Plan {
   Verdict verdict = Verdict::kRefused;
   Limit limit = Limit::kNone;
   std::string reason;
+  Policy policy = Policy::kOurs;
+  std::vector<std::string> doubts;  // of the model's shape: what was assumed
 
   int64_t document_tokens = 0, question_tokens = 0, answer_tokens = 0;
   int64_t num_pieces = 0;    // 1 for one_pass; refused: what was tried, 0 when there is nothing to try

@@ -33,9 +33,9 @@ inline PlanRequest SmallRequest(int64_t document_tokens) {
 // The limit at which `r` has exactly the memory that a pass over `pass_tokens` needs.
 inline void LimitMemoryTo(PlanRequest& r, int64_t pass_tokens) {
   r.reserve.bytes = 0;
-  r.memory_limit_bytes = r.footprint.weights_bytes + KvAllocatedBytes(r.footprint.header, r.kv_format, pass_tokens) +
-                         WorkspaceBytes(r.footprint.header, r.chunk_tokens, r.bf16_copy, r.threads) +
-                         ProcessBytes(r.footprint.header);
+  r.memory_limit_bytes = r.footprint.weights_bytes + KvBytes(r.footprint, r.kv_format, pass_tokens) +
+                         WorkspaceBytes(r.footprint, r.chunk_tokens, r.bf16_copy, r.threads) +
+                         ProcessBytes(r.footprint);
 }
 
 }  // namespace attend

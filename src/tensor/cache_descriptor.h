@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "tensor/kv_format.h"
 
@@ -12,7 +13,14 @@ namespace attend {
 
 inline constexpr uint32_t kTileTokens = 64;  // tokens in one K or V tile
 
-enum class CacheKind { kFull, kWindow, kNone };
+// kLinear: a state of fixed size instead of keys (recurrent and linear attention). kShared: reads the cache of another
+// layer. Only the plan knows these two.
+enum class CacheKind { kFull, kWindow, kNone, kLinear, kShared };
+
+constexpr std::string_view NameOf(CacheKind kind) {
+  constexpr std::string_view kNames[] = {"full", "window", "none", "linear", "shared"};
+  return kNames[static_cast<int>(kind)];
+}
 
 struct CacheDescriptor {
   CacheKind kind = CacheKind::kFull;
@@ -22,17 +30,23 @@ struct CacheDescriptor {
   KvFormat format = {};
   bool v_in_k = false;         // V is the first v_head_dim values of K and not kept again (MLA)
   uint32_t window_tokens = 0;  // kWindow only: keys visible to a token, itself included
+  uint64_t state_bytes = 0;    // kLinear only
 
   // Bytes of one token without any padding: the figure that publications quote.
   constexpr uint64_t ExactBytesPerToken() const {
-    if (kind == CacheKind::kNone) return 0;
-    const uint64_t v = v_in_k ? 0 : ExactBytes(v_head_dim, format.v);
-    return num_kv_heads * (ExactBytes(k_head_dim, format.k) + v);
+    if (kind != CacheKind::kFull && kind != CacheKind::kWindow) return 0;
+    const uint64_t v = v_in_k ? 0 : ExactSideBytes(v_head_dim, format.v);
+    return num_kv_heads * (ExactSideBytes(k_head_dim, format.k) + v);
+  }
+
+  // Of a sequence of `num_tokens`, those that a layer must keep: a window layer no more than its window.
+  constexpr uint64_t KeptTokens(uint64_t num_tokens) const {
+    return kind == CacheKind::kWindow && window_tokens < num_tokens ? window_tokens : num_tokens;
   }
 
   // Bytes that our cache allocates for `num_tokens`. Window layers are kept whole: every key stays inspectable.
   constexpr uint64_t AllocatedBytes(uint64_t num_tokens) const {
-    if (kind == CacheKind::kNone) return 0;
+    if (kind != CacheKind::kFull && kind != CacheKind::kWindow) return 0;
     const uint64_t tiles = (num_tokens + kTileTokens - 1) / kTileTokens;
     return tiles * num_kv_heads * (KTileBytes() + VTileBytes());
   }
@@ -63,7 +77,7 @@ struct CacheDescriptor {
   constexpr uint64_t ScaleBytes(uint32_t head_dim, DType dtype) const {
     return IsQuantisedKv(dtype) ? Groups(head_dim) * kTileTokens * 2 : 0;
   }
-  constexpr uint64_t ExactBytes(uint32_t head_dim, DType dtype) const {
+  constexpr uint64_t ExactSideBytes(uint32_t head_dim, DType dtype) const {
     const DTypeInfo info = InfoOf(dtype);
     const uint64_t cells = (uint64_t{head_dim} * info.block_bytes + info.block_values - 1) / info.block_values;
     return IsQuantisedKv(dtype) ? cells + 2 * Groups(head_dim) : cells;

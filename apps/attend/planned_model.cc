@@ -1,0 +1,59 @@
+#include "attend/planned_model.h"
+
+#include <sys/stat.h>
+
+#include "attend/make_plan.h"
+#include "base/mapped_file.h"
+#include "formats/model_shapes.h"
+#include "formats/presets.h"
+
+namespace attend::cli {
+namespace {
+
+constexpr size_t kConfigLimitBytes = size_t{16} << 20;
+constexpr double kWeightBytes = 2;  // a parameter: what models are published in
+
+bool Exists(const std::string& path) {
+  struct stat status = {};
+  return stat(path.c_str(), &status) == 0;
+}
+
+// The config.json that `model` names where no weights lie beside it; empty: it names something else.
+std::string ConfigPath(const std::string& model) {
+  if (model == "-" || model.ends_with(".json")) return model;
+  const std::string inside = model + "/config.json";
+  return !model.empty() && Exists(inside) && !Exists(model + "/model.safetensors") ? inside : "";
+}
+
+Result<ModelShape> ReadConfig(const std::string& path) {
+  ATTEND_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kConfigLimitBytes));
+  return ReadModelShape(text, path == "-" ? "standard input" : path);
+}
+
+}  // namespace
+
+Result<PlannedModel> FindPlannedModel(const EngineOptions& options, const std::string& policy) {
+  PlannedModel planned;
+  std::optional<ModelShape> shape;
+  if (const std::string config = ConfigPath(options.model); !config.empty()) {
+    ATTEND_ASSIGN_OR_RETURN(shape, ReadConfig(config));
+  } else if (auto path = FindModel(options); path) {
+    ATTEND_ASSIGN_OR_RETURN(planned.front, LoadFrontEnd(*path));
+  } else {
+    const Preset* preset = FindPreset(options.model);
+    if (path.error().code != ErrorCode::kModelNotFound || preset == nullptr) return tl::unexpected(path.error());
+    ATTEND_ASSIGN_OR_RETURN(shape, ReadPreset(*preset));
+  }
+  if (shape && policy == "ours") {
+    return tl::unexpected(UsageError("--policy", "formula for a model without weights here", policy));
+  }
+  if (shape) {
+    planned.footprint = MakeFootprint(std::move(*shape), kWeightBytes);
+  } else {
+    ATTEND_ASSIGN_OR_RETURN(planned.footprint,
+                            FootprintOf(*planned.front, policy == "formula" ? Policy::kFormula : Policy::kOurs));
+  }
+  return planned;
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,11 @@
+# Writes OUTPUT, a source file with the text of every MODELS/*.json. Run as a script.
+file(GLOB files ${MODELS}/*.json)
+list(SORT files)
+set(text "#include \"formats/presets.h\"\n\nnamespace attend {\nnamespace {\n\nconstexpr Preset kPresets[] = {\n")
+foreach(file ${files})
+  get_filename_component(name ${file} NAME_WLE)
+  file(READ ${file} json)
+  string(APPEND text "    {\"${name}\", R\"json(${json})json\"},\n")
+endforeach()
+string(APPEND text "};\n\n}  // namespace\n\nstd::span<const Preset> Presets() {\n  return kPresets;\n}\n\n}  // namespace attend\n")
+file(WRITE ${OUTPUT} "${text}")

@@ -1,0 +1,44 @@
+#include "formats/presets.h"
+
+#include <nlohmann/json.hpp>
+
+#include "formats/config_fields.h"
+#include "formats/json.h"
+
+namespace attend {
+namespace {
+
+bool SameLetters(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (lower(a[i]) != lower(b[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const Preset* FindPreset(std::string_view name) {
+  for (const Preset& preset : Presets()) {
+    if (SameLetters(preset.name, name)) return &preset;
+  }
+  return nullptr;
+}
+
+Result<ModelShape> ReadPreset(const Preset& preset) {
+  const std::string where = "model " + std::string(preset.name);
+  ATTEND_ASSIGN_OR_RETURN(const nlohmann::json json, ParseJson(preset.json, where));
+  HeaderSource source;
+  source.bad_value = ErrorCode::kConfigBad;
+  source.where = where;
+  const ConfigFields fields(json, source);
+  const nlohmann::json* config = fields.Find("config");
+  if (config == nullptr) return fields.Wrong("config", "an object", config);
+  ATTEND_ASSIGN_OR_RETURN(ModelShape shape, ReadModelShape(config->dump(), where));
+  ATTEND_ASSIGN_OR_RETURN(shape.stated_parameters, fields.Real("parameters", {1, 1e15}));
+  shape.name = preset.name;
+  return shape;
+}
+
+}  // namespace attend

@@ -1,0 +1,27 @@
+// Models that are known by name, from data/models: a config.json each, its source, and the parameters it was published
+// with. The program holds the files' text.
+//
+// Errors: model_not_found, with the names that are there.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "formats/model_shape.h"
+
+namespace attend {
+
+struct Preset {
+  std::string_view name;
+  std::string_view json;
+};
+
+// By name.
+std::span<const Preset> Presets();
+
+// Without regard to case.
+const Preset* FindPreset(std::string_view name);
+
+Result<ModelShape> ReadPreset(const Preset& preset);
+
+}  // namespace attend

@@ -1,18 +1,43 @@
-// Any text as a config.json: a header whose numbers fit together, or one error.
+// Any text as a config.json: a header whose numbers fit together, and a shape whose sums are finite, or one error each.
+#include <cmath>
 #include <cstdlib>
 #include <string_view>
 
 #include "formats/model_header.h"
+#include "formats/model_shape.h"
+
+namespace {
+
+template <class T>
+bool IsSaid(const attend::Result<T>& result) {
+  return result || !attend::Describe(result.error()).empty();
+}
+
+bool Fits(const attend::ModelHeader& h) {
+  return h.num_layers > 0 && h.hidden_size > 0 && h.vocab_size > 0 && h.num_q_heads % h.num_kv_heads == 0 &&
+         h.rotary_dim % 2 == 0 && h.rotary_dim <= h.head_dim && h.norm_eps > 0 && h.rope_theta >= 1;
+}
+
+// More tokens never take less, however many there are, and nothing is free that has keys.
+bool Fits(const attend::ModelShape& s) {
+  constexpr attend::KvFormat kFormat = {};
+  for (const attend::LayerShape& layer : s.layers) {
+    const bool has_keys =
+        layer.cache.kind == attend::CacheKind::kFull || layer.cache.kind == attend::CacheKind::kWindow;
+    if (has_keys && (layer.cache.ExactBytesPerToken() == 0 || layer.cache.KeptTokens(1) != 1)) return false;
+  }
+  return !s.layers.empty() && s.trained_tokens > 0 && std::isfinite(s.Parameters()) &&
+         s.ActiveParameters() <= s.Parameters() && s.KvBytes(kFormat, 10) <= s.KvBytes(kFormat, 1000) &&
+         s.KvBytes(kFormat, 1000) <= s.KvBytes(kFormat, UINT64_MAX) && std::isfinite(s.AttentionFlops(1000, 1 << 20));
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto header = attend::ReadModelHeader(std::string_view(reinterpret_cast<const char*>(data), size), "fuzz");
-  if (!header) {
-    if (attend::Describe(header.error()).empty()) std::abort();
-    return 0;
-  }
-  const bool fits = header->num_layers > 0 && header->hidden_size > 0 && header->vocab_size > 0 &&
-                    header->num_q_heads % header->num_kv_heads == 0 && header->rotary_dim % 2 == 0 &&
-                    header->rotary_dim <= header->head_dim && header->norm_eps > 0 && header->rope_theta >= 1;
-  if (!fits) std::abort();
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto header = attend::ReadModelHeader(text, "fuzz");
+  const auto shape = attend::ReadModelShape(text, "fuzz");
+  if (!IsSaid(header) || !IsSaid(shape)) std::abort();
+  if ((header && !Fits(*header)) || (shape && !Fits(*shape))) std::abort();
   return 0;
 }

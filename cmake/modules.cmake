@@ -13,9 +13,8 @@ set(ATTEND_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c 
 set(ATTEND_FLAGS_avx512_vnni ${ATTEND_FLAGS_avx512} -mavx512vnni)
 set(ATTEND_FLAGS_avx512_bf16 ${ATTEND_FLAGS_avx512_vnni} -mavx512bf16)
 
-
-# Of every set. g++ 12 takes the undefined operand inside its own AVX-512 intrinsics for a mistake of ours. Where addresses
-# are checked at every access, checking the arithmetic that led to them finds nothing more and takes four times as long to compile.
+# Of every set. g++ 12 takes the undefined operand inside its own AVX-512 intrinsics for a mistake of ours. Where every
+# access is checked, the arithmetic that led to its address is not: that takes four times as long to compile (docs/adr/0009).
 set(ATTEND_FLAGS_isa $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized;-Wno-maybe-uninitialized>)
 if(ATTEND_SANITIZE MATCHES "address")
   list(APPEND ATTEND_FLAGS_isa -fno-sanitize=pointer-overflow,null,object-size)

@@ -137,14 +137,27 @@ TEST(PlanCommand, AConfigFileItsFolderAndStandardInput) {
   const std::string config = R"({"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "vocab_size": 100,
     "num_attention_heads": 4, "intermediate_size": 128, "max_position_embeddings": 4096})";
   const std::string path = home.Write("model/config.json", config);
-  const json plan = PlanOf(home, path, {"--tokens", "100"}, 0);
+  const std::vector<std::string> fixed = {"--tokens", "100", "--memory", "1GiB"};  // what is available changes
+  const json plan = PlanOf(home, path, fixed, 0);
   ASSERT_EQ(plan.at("doubts").size(), 1u);
   EXPECT_THAT(plan.at("doubts")[0], HasSubstr("num_key_value_heads"));
-  EXPECT_EQ(PlanOf(home, path.substr(0, path.rfind('/')), {"--tokens", "100"}, 0), plan);
+  EXPECT_EQ(PlanOf(home, path.substr(0, path.rfind('/')), fixed, 0), plan);
+  const CliResult piped = home.RunScript("cat " + path + " | $ATTEND plan -m - --json --tokens 100 --memory 1GiB");
+  EXPECT_EQ(json::parse(piped.out, nullptr, false), plan) << piped.err;
   const CliResult table = home.Run({"plan", "-m", path, "--tokens", "100"});
   EXPECT_THAT(table.out, HasSubstr("assumed"));
   EXPECT_EQ(home.Run({"plan", "-m", path, "--tokens", "100", "--policy", "ours"}).status, 2);
   EXPECT_EQ(home.Run({"plan", "-m", path, home.Write("doc.txt", "text")}).status, 2);
+}
+
+// Layers of the hybrid's first kind have no query heads: the formula names those of the others.
+TEST(PlanCommand, EveryFormulaOfAHybridHasItsNumbers) {
+  const CliFolder home;
+  const CliResult result =
+      home.Run({"plan", "-m", "qwen3.5-27b", "--tokens", "1000", "--memory", "100GB", "--explain"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("48 linear: a state of 3207168 B; 16 full: 4 kv heads, 256 + 256"));
+  EXPECT_THAT(result.out, HasSubstr("24 q heads, 256 + 256"));
 }
 
 // As stored in the file, and no workspace.

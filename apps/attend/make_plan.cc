@@ -73,8 +73,8 @@ Result<uint64_t> MemoryLimit(const PlanOptions& options, const Engine& engine) {
 
 AnswerMode AnswerModeFor(const PlanOptions& options, const ModelShape& shape) {
   if (!options.answer.empty()) return options.answer == "quote" ? AnswerMode::kQuote : AnswerMode::kWrite;
-  const double head = 1.0 * shape.vocab_size * shape.hidden_size;
-  return shape.ActiveParameters() + head < kWriteFromParameters ? AnswerMode::kQuote : AnswerMode::kWrite;
+  const double parameters = shape.ActiveParameters() + shape.OutputParameters();
+  return parameters < kWriteFromParameters ? AnswerMode::kQuote : AnswerMode::kWrite;
 }
 
 Result<Plan> PlanFor(const ModelFootprint& footprint, const Engine& engine, const PlanOptions& options,

@@ -84,32 +84,39 @@ Outcome RunList(const ModelsOptions& options) {
   return 0;
 }
 
+nlohmann::ordered_json ToJson(const ModelShape& shape) {
+  return {{"name", shape.name},
+          {"architecture", shape.architecture},
+          {"parameters", shape.Parameters()},
+          {"layers", shape.layers.size()},
+          {"kv_bytes_per_token", shape.KvBytesPerToken(KvFormat::Both(DType::kF16))},
+          {"trained_tokens", shape.trained_tokens}};
+}
+
+void PrintTable(const std::vector<ModelShape>& shapes) {
+  fmt::print("{}\n", Bold(fmt::format("{:20}  {:>10}  {:>6}  {:>15}  {:>10}", "name", "parameters", "layers",
+                                      "KV, 16 bits", "trained on")));
+  for (const ModelShape& shape : shapes) {
+    fmt::print("{:20}  {:>9.2f}B  {:>6}  {:>7} B/token  {:>10}\n", shape.name, shape.Parameters() / 1e9,
+               shape.layers.size(), shape.KvBytesPerToken(KvFormat::Both(DType::kF16)), shape.trained_tokens);
+  }
+}
+
 // Models without weights here: their shapes are known, so that a plan can be made for them.
 Outcome RunKnown(const ModelsOptions& options) {
-  nlohmann::ordered_json models = nlohmann::ordered_json::array();
-  if (!options.output.json) {
-    fmt::print("{}\n", Bold(fmt::format("{:20}  {:>10}  {:>6}  {:>14}  {:>10}", "name", "parameters", "layers",
-                                        "KV, 16 bits", "trained on")));
-  }
+  std::vector<ModelShape> shapes;
   for (const Preset& preset : Presets()) {
-    ATTEND_ASSIGN_OR_RETURN(const ModelShape shape, ReadPreset(preset));
-    const uint64_t kv_bytes = shape.KvBytesPerToken(KvFormat::Both(DType::kF16));
-    if (options.output.json) {
-      models.push_back({{"name", shape.name},
-                        {"architecture", shape.architecture},
-                        {"parameters", shape.Parameters()},
-                        {"layers", shape.layers.size()},
-                        {"kv_bytes_per_token", kv_bytes},
-                        {"trained_tokens", shape.trained_tokens}});
-      continue;
-    }
-    fmt::print("{:20}  {:>9.1f}B  {:>6}  {:>7} B/token  {:>10}\n", shape.name, shape.Parameters() / 1e9,
-               shape.layers.size(), kv_bytes, shape.trained_tokens);
+    ATTEND_ASSIGN_OR_RETURN(ModelShape shape, ReadPreset(preset));
+    shapes.push_back(std::move(shape));
   }
-  if (options.output.json) {
-    const nlohmann::ordered_json json = {{"schema", "attend.models.known"}, {"version", 1}, {"models", models}};
-    fmt::print("{}\n", json.dump(2));
+  if (!options.output.json) {
+    PrintTable(shapes);
+    return 0;
   }
+  nlohmann::ordered_json models = nlohmann::ordered_json::array();
+  for (const ModelShape& shape : shapes) models.push_back(ToJson(shape));
+  const nlohmann::ordered_json json = {{"schema", "attend.models.known"}, {"version", 1}, {"models", models}};
+  fmt::print("{}\n", json.dump(2));
   return 0;
 }
 

@@ -1,6 +1,6 @@
 #include "attend/planned_model.h"
 
-#include <sys/stat.h>
+#include <filesystem>
 
 #include "attend/make_plan.h"
 #include "base/mapped_file.h"
@@ -10,12 +10,11 @@
 namespace attend::cli {
 namespace {
 
-constexpr size_t kConfigLimitBytes = size_t{16} << 20;
 constexpr double kWeightBytes = 2;  // a parameter: what models are published in
 
 bool Exists(const std::string& path) {
-  struct stat status = {};
-  return stat(path.c_str(), &status) == 0;
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
 }
 
 // The config.json that `model` names where no weights lie beside it; empty: it names something else.
@@ -26,7 +25,7 @@ std::string ConfigPath(const std::string& model) {
 }
 
 Result<ModelShape> ReadConfig(const std::string& path) {
-  ATTEND_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kConfigLimitBytes));
+  ATTEND_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostConfigBytes));
   return ReadModelShape(text, path == "-" ? "standard input" : path);
 }
 

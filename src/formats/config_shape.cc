@@ -158,26 +158,35 @@ class ShapeReader {
     return {};
   }
 
+  struct Wanted {
+    uint32_t AttentionSizes::*size;
+    const char* key;
+    uint32_t most = kMaxHeadDim;
+  };
+  Result<void> ReadAll(std::initializer_list<Wanted> all) {
+    for (const Wanted& w : all) {
+      ATTEND_ASSIGN_OR_RETURN(attention_.*w.size, fields_.Number(w.key, w.most));
+    }
+    return {};
+  }
+
   Result<void> ReadLatent() {
     AttentionSizes& a = attention_;
     ATTEND_ASSIGN_OR_RETURN(a.kv_rank, CountOrNone(fields_, "kv_lora_rank", kMaxHiddenSize));
     if (a.kv_rank == 0) return {};
     ATTEND_ASSIGN_OR_RETURN(a.q_rank, CountOrNone(fields_, "q_lora_rank", kMaxHiddenSize));
-    ATTEND_ASSIGN_OR_RETURN(a.rope_dim, fields_.Number("qk_rope_head_dim", kMaxHeadDim));
-    ATTEND_ASSIGN_OR_RETURN(a.nope_dim, fields_.Number("qk_nope_head_dim", kMaxHeadDim));
-    ATTEND_ASSIGN_OR_RETURN(a.v_dim, fields_.Number("v_head_dim", kMaxHeadDim));
-    return {};
+    return ReadAll({{&AttentionSizes::rope_dim, "qk_rope_head_dim"},
+                    {&AttentionSizes::nope_dim, "qk_nope_head_dim"},
+                    {&AttentionSizes::v_dim, "v_head_dim"}});
   }
 
   Result<void> ReadStates(const std::vector<CacheKind>& kinds) {
     if (std::find(kinds.begin(), kinds.end(), CacheKind::kLinear) == kinds.end()) return {};
-    AttentionSizes& a = attention_;
-    ATTEND_ASSIGN_OR_RETURN(a.linear_k_heads, fields_.Number("linear_num_key_heads", kMaxHeads));
-    ATTEND_ASSIGN_OR_RETURN(a.linear_v_heads, fields_.Number("linear_num_value_heads", kMaxHeads));
-    ATTEND_ASSIGN_OR_RETURN(a.linear_k_dim, fields_.Number("linear_key_head_dim", kMaxHeadDim));
-    ATTEND_ASSIGN_OR_RETURN(a.linear_v_dim, fields_.Number("linear_value_head_dim", kMaxHeadDim));
-    ATTEND_ASSIGN_OR_RETURN(a.conv_width, fields_.Number("linear_conv_kernel_dim", kMaxHeadDim));
-    return {};
+    return ReadAll({{&AttentionSizes::linear_k_heads, "linear_num_key_heads", kMaxHeads},
+                    {&AttentionSizes::linear_v_heads, "linear_num_value_heads", kMaxHeads},
+                    {&AttentionSizes::linear_k_dim, "linear_key_head_dim"},
+                    {&AttentionSizes::linear_v_dim, "linear_value_head_dim"},
+                    {&AttentionSizes::conv_width, "linear_conv_kernel_dim"}});
   }
 
   Result<void> ReadWindow(const std::vector<CacheKind>& kinds) {
@@ -256,6 +265,10 @@ class ShapeReader {
 
 Result<ModelShape> ReadModelShape(std::string_view config_json, std::string name) {
   ATTEND_ASSIGN_OR_RETURN(const json config, ParseJson(config_json, name));
+  return ShapeOfConfig(config, std::move(name));
+}
+
+Result<ModelShape> ShapeOfConfig(const json& config, std::string name) {
   HeaderSource source;
   source.bad_value = ErrorCode::kConfigBad;
   source.where = std::move(name);

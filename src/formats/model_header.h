@@ -67,6 +67,8 @@ struct ModelHeader {
 // Checks the tensors and the tokenizer's tables too.
 Result<ModelHeader> ReadModelHeader(const GgufFile& file);
 
+inline constexpr size_t kMostConfigBytes = size_t{1} << 24;  // of a config.json: more is refused unread
+
 // A Hugging Face config.json of model_type "llama", in the layout of transformers 5 (rope_parameters) or the older one
 // (rope_theta, rope_scaling). `name` stands in messages and is not the model's name, which is left empty.
 Result<ModelHeader> ReadModelHeader(std::string_view config_json, std::string name);

@@ -14,6 +14,7 @@ CacheDescriptor WithFormat(CacheDescriptor cache, KvFormat format) {
 }
 
 double PairsOf(const LayerShape& layer, int64_t depth, int64_t tokens) {
+  if (layer.cache.kind == CacheKind::kNone) return 1.0 * tokens * (depth + tokens);  // sees the whole text
   if (layer.cache.kind == CacheKind::kWindow) return WindowPairs(depth, tokens, layer.cache.window_tokens);
   return CausalPairs(depth, tokens);
 }
@@ -37,6 +38,10 @@ double ModelShape::ActiveParameters() const {
   double sum = 0;
   for (const LayerShape& layer : layers) sum += layer.active_parameters;
   return sum;
+}
+
+double ModelShape::OutputParameters() const {
+  return 1.0 * vocab_size * hidden_size;
 }
 
 uint64_t ModelShape::KvBytes(KvFormat format, uint64_t tokens) const {
@@ -76,7 +81,7 @@ double ModelShape::AttentionFlops(int64_t tokens, int64_t depth) const {
 }
 
 double ModelShape::LinearFlops(int64_t tokens) const {
-  return 2 * ActiveParameters() * static_cast<double>(tokens) + 2.0 * vocab_size * hidden_size;
+  return 2 * ActiveParameters() * static_cast<double>(tokens) + 2 * OutputParameters();
 }
 
 }  // namespace attend

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,7 @@ struct ModelShape {
 
   double Parameters() const;        // stated, or of layers, table and head
   double ActiveParameters() const;  // of layers alone
+  double OutputParameters() const;  // of the matrix behind the last layer, the table again where they are tied
 
   // Of one sequence, exactly: window layers keep their window, states their size. At most 2^64 - 1.
   uint64_t KvBytes(KvFormat format, uint64_t tokens) const;
@@ -60,6 +62,7 @@ struct ModelShape {
 
 // `name` stands in messages.
 Result<ModelShape> ReadModelShape(std::string_view config_json, std::string name);
+Result<ModelShape> ShapeOfConfig(const nlohmann::json& config, std::string name);
 
 // Query and key pairs of `tokens` tokens after `depth` others, where a token sees itself and at most `window` - 1
 // before.

@@ -70,6 +70,7 @@ TEST(ModelShapeTest, BytesOfAToken) {
   const ModelShape oss = Named("gpt-oss-120b");
   EXPECT_EQ(oss.KvBytes(kF16, 100001) - oss.KvBytes(kF16, 100000), 36864u);
   EXPECT_EQ(Named("bert-large").KvBytes(kF16, 512), 0u);
+  EXPECT_EQ(Named("bert-large").AttentionFlops(512, 0), 24 * 2.0 * (64 + 64) * 16 * 512 * 512);  // sees all, both ways
 }
 
 // Every fourth layer of the hybrid has keys; the others a state that does not grow.
@@ -82,6 +83,7 @@ TEST(ModelShapeTest, HybridLayersKeepAState) {
 
 // A wrong size anywhere shows in the sum.
 TEST(PresetsTest, ShapesAddUpToThePublishedParameters) {
+  EXPECT_GE(Presets().size(), 60u);
   for (const Preset& preset : Presets()) {
     auto shape = ReadPreset(preset);
     ASSERT_TRUE(shape) << preset.name << ": " << Describe(shape.error());

@@ -9,8 +9,8 @@ ModelShape ShapeOf(const ModelHeader& h) {
   shape.hidden_size = h.hidden_size;
   shape.vocab_size = h.vocab_size;
   shape.trained_tokens = h.max_seq_len;
-  shape.table_parameters = HeadParams(h);
-  shape.head_parameters = h.tied_embeddings ? 0 : HeadParams(h);
+  shape.table_parameters = shape.OutputParameters();
+  shape.head_parameters = h.tied_embeddings ? 0 : shape.OutputParameters();
   const double matrices = LayerParams(h) / std::max(1u, h.num_layers);
   for (const CacheDescriptor& cache : CacheDescriptors(h, {})) {
     shape.layers.push_back({.cache = cache,
@@ -31,12 +31,6 @@ std::vector<CacheDescriptor> CacheDescriptors(const ModelHeader& h, KvFormat kv_
                                                      .format = kv_format,
                                                      .v_in_k = false,
                                                      .window_tokens = 0});
-}
-
-uint64_t KvBytesPerToken(const ModelHeader& header, KvFormat kv_format) {
-  uint64_t bytes = 0;
-  for (const CacheDescriptor& layer : CacheDescriptors(header, kv_format)) bytes += layer.ExactBytesPerToken();
-  return bytes;
 }
 
 ActivationShape ActivationShapeOf(const ModelHeader& h) {
@@ -60,23 +54,11 @@ double LinearFlopsPerToken(const ModelHeader& header) {
   return 2 * LayerParams(header);
 }
 
-double HeadParams(const ModelHeader& h) {
-  return 1.0 * h.vocab_size * h.hidden_size;
-}
-
-double PromptLinearFlops(const ModelHeader& header, int64_t tokens) {
-  return LinearFlopsPerToken(header) * static_cast<double>(tokens) + 2 * HeadParams(header);
-}
-
 double CausalPairs(int64_t depth, int64_t tokens) {
   // tokens * depth + tokens (tokens + 1) / 2, halved before multiplying: exact while the result is below 2^53.
   const int64_t even = tokens % 2 == 0 ? tokens / 2 : (tokens + 1) / 2, other = tokens % 2 == 0 ? tokens + 1 : tokens;
   return static_cast<double>(tokens) * static_cast<double>(depth) +
          static_cast<double>(even) * static_cast<double>(other);
-}
-
-double AttentionFlops(const ModelHeader& h, int64_t tokens, int64_t depth) {
-  return 2.0 * (double{1} * h.head_dim + h.v_head_dim) * h.num_q_heads * h.num_layers * CausalPairs(depth, tokens);
 }
 
 }  // namespace attend

@@ -19,9 +19,6 @@ ModelShape ShapeOf(const ModelHeader& header);
 // The cache that a model needs, one descriptor a layer, with K and V in one format.
 std::vector<CacheDescriptor> CacheDescriptors(const ModelHeader& header, KvFormat kv_format);
 
-// Bytes of K and V that one cached token holds in all layers, without padding.
-uint64_t KvBytesPerToken(const ModelHeader& header, KvFormat kv_format);
-
 ActivationShape ActivationShapeOf(const ModelHeader& header);
 
 // Parameters of the matrices of all layers: active for every token.
@@ -30,17 +27,8 @@ double LayerParams(const ModelHeader& header);
 // FLOPs of the matmuls of all layers for one token: 2 a parameter.
 double LinearFlopsPerToken(const ModelHeader& header);
 
-// Parameters of the output head: vocab * hidden, the embedding's own where the two are tied.
-double HeadParams(const ModelHeader& header);
-
-// FLOPs of all matmuls of a prompt: every layer for each token, the head for the last, no embedding lookup.
-double PromptLinearFlops(const ModelHeader& header, int64_t tokens);
-
 // Query and key pairs that `tokens` tokens after `depth` others see, causally: each sees itself and all before it. The
 // chunks of a pass add up to the pass.
 double CausalPairs(int64_t depth, int64_t tokens);
-
-// FLOPs of causal attention of all layers for `tokens` tokens after `depth` others: 2 (Dk + Dv) Hq * visible pairs.
-double AttentionFlops(const ModelHeader& header, int64_t tokens, int64_t depth);
 
 }  // namespace attend

@@ -35,7 +35,7 @@ Result<ModelShape> ReadPreset(const Preset& preset) {
   const ConfigFields fields(json, source);
   const nlohmann::json* config = fields.Find("config");
   if (config == nullptr) return fields.Wrong("config", "an object", config);
-  ATTEND_ASSIGN_OR_RETURN(ModelShape shape, ReadModelShape(config->dump(), where));
+  ATTEND_ASSIGN_OR_RETURN(ModelShape shape, ShapeOfConfig(*config, where));
   ATTEND_ASSIGN_OR_RETURN(shape.stated_parameters, fields.Real("parameters", {1, 1e15}));
   shape.name = preset.name;
   return shape;

@@ -112,8 +112,8 @@ class Calibrator {
     ATTEND_ASSIGN_OR_RETURN(Transformer transformer, MakeTransformer(few));
     ATTEND_ASSIGN_OR_RETURN(const double shallow_s, ForwardSeconds(transformer, kChunkTokens, 0, kMaxRounds));
     ATTEND_ASSIGN_OR_RETURN(const double deep_s, ForwardSeconds(transformer, kChunkTokens, kPrefillDepth, kMaxRounds));
-    const double shallow_flops = AttentionFlops(few, kChunkTokens, 0);
-    const double added_flops = AttentionFlops(few, kChunkTokens, kPrefillDepth) - shallow_flops;
+    const double shallow_flops = ShapeOf(few).AttentionFlops(kChunkTokens, 0);
+    const double added_flops = ShapeOf(few).AttentionFlops(kChunkTokens, kPrefillDepth) - shallow_flops;
     c.attention_flops_per_s = added_flops / Remainder(deep_s, shallow_s);
 
     ATTEND_ASSIGN_OR_RETURN(const double linear_s, LinearSeconds(few));
@@ -126,7 +126,7 @@ class Calibrator {
   // One token through all layers, with nothing cached and with a cache far larger than the processor's.
   Result<void> Decode(Calibration& c) const {
     ATTEND_ASSIGN_OR_RETURN(Transformer transformer, MakeTransformer(model_.header));
-    const double token_bytes = static_cast<double>(KvBytesPerToken(model_.header, kv_format_));
+    const double token_bytes = static_cast<double>(ShapeOf(model_.header).KvBytesPerToken(kv_format_));
     const int64_t depth = std::clamp(static_cast<int64_t>(static_cast<double>(kCalibrationCacheBytes) / token_bytes),
                                      int64_t{512}, int64_t{1} << 16);
     ATTEND_ASSIGN_OR_RETURN(const double shallow_s, ForwardSeconds(transformer, 1, 0, kDecodeRounds));

@@ -5,7 +5,7 @@
 namespace attend {
 
 double PromptFlops(const ModelHeader& h, int64_t tokens, int64_t depth) {
-  return PromptLinearFlops(h, tokens) + AttentionFlops(h, tokens, depth);
+  return ShapeOf(h).LinearFlops(tokens) + ShapeOf(h).AttentionFlops(tokens, depth);
 }
 
 double WeightBytesRead(const ModelWeights& weights) {
@@ -17,7 +17,7 @@ double GenerationBytes(const ModelHeader& h, const ModelWeights& weights, KvForm
                        int64_t depth) {
   // Token i reads depth + i + 1 cached tokens.
   return static_cast<double>(tokens) * WeightBytesRead(weights) +
-         CausalPairs(depth, tokens) * static_cast<double>(KvBytesPerToken(h, kv_format));
+         CausalPairs(depth, tokens) * static_cast<double>(ShapeOf(h).KvBytesPerToken(kv_format));
 }
 
 }  // namespace attend

@@ -16,7 +16,7 @@ TEST_F(ModelWorkTest, AnEmbeddingThatIsNotTheHeadIsNotRead) {
 
 TEST_F(ModelWorkTest, GenerationReadsWeightsOnceATokenAndTheCacheAsItGrows) {
   const double weights = WeightBytesRead(model_.weights),
-               cached = static_cast<double>(KvBytesPerToken(header(), KvFormat{}));
+               cached = static_cast<double>(ShapeOf(header()).KvBytesPerToken(KvFormat{}));
   EXPECT_DOUBLE_EQ(GenerationBytes(header(), model_.weights, KvFormat{}, 1, 0), weights + cached);
   EXPECT_DOUBLE_EQ(GenerationBytes(header(), model_.weights, KvFormat{}, 2, 10), 2 * weights + (11 + 12) * cached);
 }

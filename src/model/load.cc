@@ -10,11 +10,9 @@ bool IsFolder(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-constexpr size_t kConfigLimitBytes = size_t{1} << 24;
-
 Result<ModelHeader> ReadFolderHeader(const std::string& folder) {
   const std::string path = folder + "/config.json";
-  ATTEND_ASSIGN_OR_RETURN(const std::string config, ReadTextFile(path, kConfigLimitBytes));
+  ATTEND_ASSIGN_OR_RETURN(const std::string config, ReadTextFile(path, kMostConfigBytes));
   return ReadModelHeader(config, path);
 }
 

@@ -37,6 +37,15 @@ std::string LayersText(const ModelShape& shape) {
   return text;
 }
 
+// Of the first layer that has them: of a hybrid some have none.
+std::string QueryHeadsText(const ModelShape& shape) {
+  for (const LayerShape& layer : shape.layers) {
+    if (layer.num_q_heads == 0) continue;
+    return fmt::format("{} q heads, {} + {}", layer.num_q_heads, layer.qk_head_dim, layer.v_head_dim);
+  }
+  return "no q heads";
+}
+
 void ExplainFormulaMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
   out.push_back({"weights_bytes", "parameters * bytes a parameter",
                  fmt::format("{:.0f} parameters", r.footprint.shape.Parameters()), AsDouble(p.memory.weights_bytes),
@@ -91,9 +100,8 @@ void ExplainWork(const PlanRequest& r, const Plan& p, std::vector<Formula>& out)
        "2 * layer parameters * tokens + 2 * vocab * hidden a pass (head on the last token, no embedding lookup)",
        fmt::format("{:.0f} active layer parameters; {}", shape.ActiveParameters(), pieces), p.linear_flops, "FLOP"});
   out.push_back({"attention_flops", "sum over layers: 2 * (Dk + Dv) * Hq * visible pairs a pass; causal: T (T + 1) / 2",
-                 fmt::format("{}; {} q heads, {} + {}; {}", LayersText(shape), shape.layers[0].num_q_heads,
-                             shape.layers[0].qk_head_dim, shape.layers[0].v_head_dim, pieces),
-                 p.attention_flops, "FLOP"});
+                 fmt::format("{}; {}; {}", LayersText(shape), QueryHeadsText(shape), pieces), p.attention_flops,
+                 "FLOP"});
   out.push_back({"decode_weight_bytes", "all weights but an untied embedding table, of experts those used, a token",
                  p.policy == Policy::kOurs ? "the file's tensor list" : "the model's shape",
                  AsDouble(p.decode_weight_bytes), "B/token"});

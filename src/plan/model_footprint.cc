@@ -61,7 +61,7 @@ ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEn
 }
 
 ModelFootprint MakeFootprint(ModelShape shape, double bytes_per_parameter) {
-  const double active = shape.ActiveParameters() + 1.0 * shape.vocab_size * shape.hidden_size;
+  const double active = shape.ActiveParameters() + shape.OutputParameters();
   ModelFootprint footprint{.policy = Policy::kFormula,
                            .weights_bytes = static_cast<uint64_t>(shape.Parameters() * bytes_per_parameter),
                            .decode_weight_bytes = static_cast<uint64_t>(active * bytes_per_parameter)};

@@ -13,12 +13,11 @@ namespace attend {
 
 inline constexpr uint32_t kTileTokens = 64;  // tokens in one K or V tile
 
-// kLinear: a state of fixed size instead of keys (recurrent and linear attention). kShared: reads the cache of another
-// layer. Only the plan knows these two.
-enum class CacheKind { kFull, kWindow, kNone, kLinear, kShared };
+// kLinear: a state of fixed size instead of keys (recurrent and linear attention); only the plan knows it.
+enum class CacheKind { kFull, kWindow, kNone, kLinear };
 
 constexpr std::string_view NameOf(CacheKind kind) {
-  constexpr std::string_view kNames[] = {"full", "window", "none", "linear", "shared"};
+  constexpr std::string_view kNames[] = {"full", "window", "none", "linear"};
   return kNames[static_cast<int>(kind)];
 }
 

@@ -90,8 +90,8 @@ Result<Plan> PlanFor(const ModelFootprint& footprint, const Engine& engine, cons
   request.context_tokens = options.context_tokens;
   request.compute = engine.compute;
   request.kv_format = engine.kv_format;
-  request.bf16_copy = engine.kernels->has_bf16_dot && RoundsToBf16(engine.compute);
-  request.threads = engine.pool->num_threads();
+  request.runtime.bf16_copy = engine.kernels->has_bf16_dot && RoundsToBf16(engine.compute);
+  request.runtime.threads = engine.pool->num_threads();
   if (options.time_limit_s > 0) request.time_limit_s = options.time_limit_s;
   if (options.piece_tokens > 0) request.piece_tokens = options.piece_tokens;
   request.max_pieces = options.max_pieces;

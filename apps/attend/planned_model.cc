@@ -10,8 +10,6 @@
 namespace attend::cli {
 namespace {
 
-constexpr double kWeightBytes = 2;  // a parameter: what models are published in
-
 bool Exists(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
@@ -47,7 +45,7 @@ Result<PlannedModel> FindPlannedModel(const EngineOptions& options, const std::s
     return tl::unexpected(UsageError("--policy", "formula for a model without weights here", policy));
   }
   if (shape) {
-    planned.footprint = MakeFootprint(std::move(*shape), kWeightBytes);
+    planned.footprint = MakeFootprint(std::move(*shape));
   } else {
     ATTEND_ASSIGN_OR_RETURN(planned.footprint,
                             FootprintOf(*planned.front, policy == "formula" ? Policy::kFormula : Policy::kOurs));

@@ -79,6 +79,10 @@ struct MlpSizes {
   bool HasExperts(size_t layer) const {
     return num_experts > 0 && layer >= first_dense_layers && (layer + 1) % expert_period == 0;
   }
+  // Values of a token between the matrices.
+  uint32_t Width(size_t layer) const {
+    return static_cast<uint32_t>(HasExperts(layer) ? num_used * expert_size + shared_size : intermediate_size);
+  }
   void AddTo(LayerShape& layer, size_t index) const {
     layer.active_parameters = layer.parameters - 2 * hidden_size;  // without the norms
     if (!HasExperts(index)) {
@@ -114,9 +118,11 @@ class ShapeReader {
     ATTEND_RETURN_IF_ERROR(ReadWindow(kinds));
     ATTEND_RETURN_IF_ERROR(ReadMlp());
     ATTEND_RETURN_IF_ERROR(ReadTables());
+    ATTEND_RETURN_IF_ERROR(ReadWeightBits());
     for (size_t i = 0; i < kinds.size(); ++i) {
       shape_.layers.push_back(attention_.Layer(kinds[i]));
       mlp_.AddTo(shape_.layers.back(), i);
+      shape_.mlp_width = std::max(shape_.mlp_width, mlp_.Width(i));
     }
     return std::move(shape_);
   }
@@ -248,6 +254,29 @@ class ShapeReader {
     ATTEND_ASSIGN_OR_RETURN(const double factor, scaling.Real("factor", kRopeFactorRange, 1));
     const double scaled = std::min<double>(original * factor, kMaxSeqLen);
     shape_.trained_tokens = std::max(shape_.trained_tokens, static_cast<uint32_t>(scaled));
+    return {};
+  }
+
+  // What a checkpoint that was published quantised says of itself; each group has a 16-bit scale and a zero point.
+  Result<void> ReadWeightBits() {
+    const json* quantised = fields_.Find("quantization_config");
+    if (quantised == nullptr) return {};
+    if (!quantised->is_object()) return fields_.Wrong("quantization_config", "an object", quantised);
+    const ConfigFields q(*quantised, source_);
+    ATTEND_ASSIGN_OR_RETURN(const std::string method, q.Text("quant_method", ""));
+    ATTEND_ASSIGN_OR_RETURN(const bool in_4_bits, q.Flag("load_in_4bit", false));
+    ATTEND_ASSIGN_OR_RETURN(const bool in_8_bits, q.Flag("load_in_8bit", false));
+    ATTEND_ASSIGN_OR_RETURN(uint32_t bits, q.Number("bits", 32, in_4_bits ? 4 : in_8_bits ? 8 : 0));
+    const json* group = q.Find("group_size");
+    ATTEND_ASSIGN_OR_RETURN(const uint32_t group_size,
+                            group != nullptr && *group == -1 ? 0 : q.Number("group_size", kMaxHiddenSize, 0));
+    if (method == "fp8") bits = 8;
+    if (bits > 0) {
+      shape_.weight_bits = group_size > 0 ? bits + (16.0 + bits) / group_size : bits;
+      Doubt(fmt::format("quantization_config: every parameter is charged {:.4g} bits", shape_.weight_bits));
+    } else {
+      Doubt("quantization_config " + Quote(method) + " says no bits: every parameter is charged 16 bits");
+    }
     return {};
   }
 

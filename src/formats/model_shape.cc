@@ -13,6 +13,10 @@ CacheDescriptor WithFormat(CacheDescriptor cache, KvFormat format) {
   return cache;
 }
 
+double FlopsOfAPair(const LayerShape& layer) {
+  return 2.0 * (double{1} * layer.qk_head_dim + layer.v_head_dim) * layer.num_q_heads;
+}
+
 double PairsOf(const LayerShape& layer, int64_t depth, int64_t tokens) {
   if (layer.cache.kind == CacheKind::kNone) return 1.0 * tokens * (depth + tokens);  // sees the whole text
   if (layer.cache.kind == CacheKind::kWindow) return WindowPairs(depth, tokens, layer.cache.window_tokens);
@@ -61,6 +65,14 @@ uint64_t ModelShape::KvBytesPerToken(KvFormat format) const {
   return bytes;
 }
 
+uint64_t ModelShape::KvBytesPerLateToken(KvFormat format) const {
+  uint64_t bytes = 0;
+  for (const LayerShape& layer : layers) {
+    if (layer.cache.kind == CacheKind::kFull) bytes += WithFormat(layer.cache, format).ExactBytesPerToken();
+  }
+  return bytes;
+}
+
 double ModelShape::KvReadBytes(KvFormat format, int64_t depth, int64_t tokens) const {
   double bytes = 0;
   for (const LayerShape& layer : layers) {
@@ -73,11 +85,14 @@ double ModelShape::KvReadBytes(KvFormat format, int64_t depth, int64_t tokens) c
 
 double ModelShape::AttentionFlops(int64_t tokens, int64_t depth) const {
   double flops = 0;
-  for (const LayerShape& layer : layers) {
-    const double a_pair = 2.0 * (double{1} * layer.qk_head_dim + layer.v_head_dim) * layer.num_q_heads;
-    flops += a_pair * PairsOf(layer, depth, tokens);
-  }
+  for (const LayerShape& layer : layers) flops += FlopsOfAPair(layer) * PairsOf(layer, depth, tokens);
   return flops;
+}
+
+double ModelShape::UnmaskedAttentionFlops(int64_t tokens) const {
+  double flops = 0;
+  for (const LayerShape& layer : layers) flops += FlopsOfAPair(layer);
+  return flops * static_cast<double>(tokens) * static_cast<double>(tokens);
 }
 
 double ModelShape::LinearFlops(int64_t tokens) const {

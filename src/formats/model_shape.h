@@ -35,11 +35,13 @@ struct ModelShape {
   std::string architecture;  // model_type
   uint32_t hidden_size = 0;
   uint32_t vocab_size = 0;
+  uint32_t mlp_width = 0;       // values a token has between the matrices of the widest MLP, used experts together
   uint32_t trained_tokens = 0;  // after the position scaling that the model was trained with
   std::vector<LayerShape> layers = {};
   double table_parameters = 0;           // embeddings of tokens and positions
   double head_parameters = 0;            // of a head that is not the table again
   double stated_parameters = 0;          // 0: none stated; else what stands in for the sum
+  double weight_bits = 16;               // a parameter, as published
   std::vector<std::string> doubts = {};  // what was assumed, a sentence each
 
   double Parameters() const;        // stated, or of layers, table and head
@@ -52,10 +54,14 @@ struct ModelShape {
   double KvReadBytes(KvFormat format, int64_t depth, int64_t tokens) const;
   // That one more token adds where no window is full yet.
   uint64_t KvBytesPerToken(KvFormat format) const;
+  // And where every window is: of full layers alone.
+  uint64_t KvBytesPerLateToken(KvFormat format) const;
 
   // 2 (Dk + Dv) Hq * visible pairs of all layers, for `tokens` tokens after `depth` others: chunks of a prompt add up
   // to the prompt. Exact below 2^53.
   double AttentionFlops(int64_t tokens, int64_t depth) const;
+  // With every pair of `tokens` tokens, seen or not: as figures are published that do not halve for the causal mask.
+  double UnmaskedAttentionFlops(int64_t tokens) const;
   // Every layer for each token, the head for the last, no embedding lookup.
   double LinearFlops(int64_t tokens) const;
 };

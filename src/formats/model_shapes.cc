@@ -8,6 +8,7 @@ ModelShape ShapeOf(const ModelHeader& h) {
   ModelShape shape{.name = h.name, .architecture = h.architecture};
   shape.hidden_size = h.hidden_size;
   shape.vocab_size = h.vocab_size;
+  shape.mlp_width = h.intermediate_size;
   shape.trained_tokens = h.max_seq_len;
   shape.table_parameters = shape.OutputParameters();
   shape.head_parameters = h.tied_embeddings ? 0 : shape.OutputParameters();

@@ -8,13 +8,8 @@
 namespace attend {
 namespace {
 
-// How far a time may be off until there are runs to compare with: two cores shared with other programs swing by this
-// much.
-constexpr double kLowFactor = 0.8;
-constexpr double kHighFactor = 1.3;
-
-Estimate Around(double expected) {
-  return {expected * kLowFactor, expected, expected * kHighFactor};
+Estimate Around(double expected, const Spread& spread) {
+  return {expected * spread.low, expected, expected * spread.high};
 }
 
 // tokens per second from seconds: the slowest is the longest.
@@ -29,17 +24,22 @@ bool IsUsable(const Calibration& c) {
   return std::isfinite(c.element_s_per_token) && c.element_s_per_token >= 0;
 }
 
-// Adds `count` pieces of `piece_tokens` each.
+// Adds `count` pieces of `piece_tokens` each, of every document.
 void AddPieces(const PlanRequest& r, double count, int64_t piece_tokens, Work& work) {
   const int64_t prompt_tokens = piece_tokens + r.question_tokens;
   const ModelShape& shape = r.footprint.shape;
-  work.linear_flops += count * shape.LinearFlops(prompt_tokens);
-  work.attention_flops += count * shape.AttentionFlops(prompt_tokens, 0);
-  work.prefill_tokens += count * static_cast<double>(prompt_tokens);
+  const double passes = count * static_cast<double>(r.runtime.concurrent);
+  work.linear_flops += passes * shape.LinearFlops(prompt_tokens);
+  work.attention_flops += passes * shape.AttentionFlops(prompt_tokens, 0);
+  work.prefill_tokens += passes * static_cast<double>(prompt_tokens);
   if (r.quoted_questions > 0) return;
-  work.decode_tokens += count * static_cast<double>(r.answer_tokens);
+  const double rounds = static_cast<double>(r.rounds), later = rounds - 1;
+  work.linear_flops += passes * later * shape.LinearFlops(r.question_tokens);
+  work.attention_flops += passes * later * shape.AttentionFlops(r.question_tokens, piece_tokens);
+  work.prefill_tokens += passes * later * static_cast<double>(r.question_tokens);
+  work.decode_steps += count * rounds * static_cast<double>(r.answer_tokens);
   // Answer token i reads prompt + i keys: on average half the answer more than the prompt.
-  work.decode_kv_bytes += count * shape.KvReadBytes(r.kv_format, prompt_tokens, r.answer_tokens);
+  work.decode_kv_bytes += passes * rounds * shape.KvReadBytes(r.kv_format, prompt_tokens, r.answer_tokens);
 }
 
 void AddEvidence(const PlanRequest& r, Work& work) {
@@ -47,6 +47,49 @@ void AddEvidence(const PlanRequest& r, Work& work) {
   const double passages = std::ceil(static_cast<double>(r.document_tokens) / kPassageTokens);
   work.evidence_tokens = static_cast<double>(r.document_tokens) + passages * (kCueTokens + kAskedTokens * questions);
   work.evidence_passes = passages * (1 + questions);
+}
+
+// Weights that one step of `concurrent` documents reads: of experts more, the more tokens choose among them.
+double StepWeightBytes(const PlanRequest& r) {
+  const ModelFootprint& f = r.footprint;
+  double active = 0, all = 0;
+  for (const LayerShape& layer : f.shape.layers) {
+    active += layer.active_parameters;
+    all += layer.parameters;
+  }
+  const double others = static_cast<double>(f.weights_bytes - std::min(f.weights_bytes, f.decode_weight_bytes));
+  if (r.runtime.concurrent == 1 || all <= active) return static_cast<double>(f.decode_weight_bytes);
+  const double met = 1 - std::pow(1 - active / all, static_cast<double>(r.runtime.concurrent - 1));
+  return static_cast<double>(f.decode_weight_bytes) + std::min(others, (all - active) * f.shape.weight_bits / 8) * met;
+}
+
+// Seconds of one step without its cache: the weights are read, or multiplied where many tokens share them.
+double StepWeightSeconds(const PlanRequest& r, const Calibration& c) {
+  const double read_s = StepWeightBytes(r) / c.weight_bytes_per_s;
+  if (r.runtime.concurrent == 1) return read_s;
+  const double tokens = static_cast<double>(r.runtime.concurrent);
+  return std::max(read_s, 2 * r.footprint.shape.ActiveParameters() * tokens / c.linear_flops_per_s);
+}
+
+double EvidenceSeconds(const PlanRequest& r, const Calibration& c, const Work& work) {
+  const double token_s = 2 * r.footprint.shape.ActiveParameters() / c.linear_flops_per_s + c.element_s_per_token;
+  const double weight_bytes = static_cast<double>(r.footprint.decode_weight_bytes);
+  return work.evidence_tokens * token_s / kShortPassRate + work.evidence_passes * weight_bytes / c.weight_bytes_per_s;
+}
+
+double TrafficSeconds(const PlanRequest& r, double tokens) {
+  return r.link_bytes_per_s > 0 ? tokens * TrafficBytesPerToken(r) / r.link_bytes_per_s : 0;
+}
+
+double PrefillSeconds(const PlanRequest& r, const Calibration& c, const Work& work) {
+  return work.linear_flops / c.linear_flops_per_s + work.attention_flops / c.attention_flops_per_s +
+         work.prefill_tokens * c.element_s_per_token + TrafficSeconds(r, work.prefill_tokens);
+}
+
+double DecodeSeconds(const PlanRequest& r, const Calibration& c, const Work& work) {
+  const double tokens = work.decode_steps * static_cast<double>(r.runtime.concurrent);
+  return work.decode_steps * StepWeightSeconds(r, c) + work.decode_kv_bytes / c.kv_bytes_per_s +
+         TrafficSeconds(r, tokens);
 }
 
 }  // namespace
@@ -74,27 +117,30 @@ uint64_t ReserveBytes(const PlanRequest& r) {
 }
 
 PlanMemory MemoryOf(const PlanRequest& r, int64_t pass_tokens) {
-  const ModelFootprint& f = r.footprint;
-  PlanMemory m{.weights_bytes = f.weights_bytes,
-               .kv_bytes = KvBytes(f, r.kv_format, pass_tokens),
-               .workspace_bytes = WorkspaceBytes(f, r.chunk_tokens, r.bf16_copy, r.threads),
-               .process_bytes = ProcessBytes(f),
+  const RuntimeMemory runtime = RuntimeMemoryOf(r.footprint, r.kv_format, pass_tokens, r.runtime);
+  PlanMemory m{.weights_bytes = r.footprint.weights_bytes,
+               .kv_bytes = runtime.kv_bytes,
+               .workspace_bytes = runtime.workspace_bytes,
+               .process_bytes = runtime.process_bytes,
                .limit_bytes = r.memory_limit_bytes,
                .reserve_bytes = ReserveBytes(r)};
-  m.total_bytes = SaturatedAdd(SaturatedAdd(m.weights_bytes, m.kv_bytes), m.workspace_bytes + m.process_bytes);
+  const uint64_t beside = SaturatedAdd(m.workspace_bytes, m.process_bytes);
+  m.total_bytes = SaturatedAdd(SaturatedAdd(m.weights_bytes, m.kv_bytes), beside);
   m.usable_bytes = m.limit_bytes - m.reserve_bytes;
   return m;
 }
 
 int64_t LargestPassTokens(const PlanRequest& r) {
-  const PlanMemory empty = MemoryOf(r, 0);
-  if (empty.total_bytes > empty.usable_bytes) return 0;
-  const uint64_t left = empty.usable_bytes - empty.total_bytes;
+  const auto fit = [&](int64_t tokens) {
+    const PlanMemory m = MemoryOf(r, tokens);
+    return m.total_bytes <= m.usable_bytes;
+  };
+  if (!fit(0)) return 0;
   // Bytes never fall with tokens: halve what is between a length that fits and one that does not.
   int64_t fits = 0, beyond = 4 * kMaxPlanTokens;  // beyond any request
   while (fits + 1 < beyond) {
     const int64_t middle = fits + (beyond - fits) / 2;
-    (KvBytes(r.footprint, r.kv_format, middle) - empty.kv_bytes <= left ? fits : beyond) = middle;
+    (fit(middle) ? fits : beyond) = middle;
   }
   return fits;
 }
@@ -112,26 +158,36 @@ int64_t DecodeDepth(const PlanRequest& r, const Cut& cut) {
   return cut.piece_tokens + r.question_tokens + r.answer_tokens / 2;
 }
 
+double TrafficBytesPerToken(const PlanRequest& r) {
+  const double devices = static_cast<double>(r.num_devices), layers = static_cast<double>(r.footprint.shape.layers.size());
+  return layers * 2 * r.footprint.shape.hidden_size * 2 * (2 * (devices - 1) / devices);
+}
+
 std::optional<PlanTimes> TimesOf(const PlanRequest& r, const Cut& cut) {
   if (!r.calibration || !IsUsable(*r.calibration)) return std::nullopt;
   const Calibration& c = *r.calibration;
   const Work work = WorkOf(r, cut);
-  const double weight_bytes = static_cast<double>(r.footprint.decode_weight_bytes);
-  const double prefill_s = work.linear_flops / c.linear_flops_per_s + work.attention_flops / c.attention_flops_per_s +
-                           work.prefill_tokens * c.element_s_per_token;
-  const double decode_s =
-      work.decode_tokens * weight_bytes / c.weight_bytes_per_s + work.decode_kv_bytes / c.kv_bytes_per_s;
+  const double prefill_s = PrefillSeconds(r, c, work), decode_s = DecodeSeconds(r, c, work);
+  const double evidence_s = EvidenceSeconds(r, c, work);
+  PlanRequest single = r;
+  single.rounds = 1;
+  const Work one_round = r.rounds == 1 ? work : WorkOf(single, cut);
+  const double anew_s = static_cast<double>(r.rounds) *
+                        (PrefillSeconds(r, c, one_round) + DecodeSeconds(r, c, one_round) + evidence_s);
+  const auto around = [&](double expected) { return Around(expected, r.spread); };
+  PlanTimes times{.prefill_s = around(prefill_s),
+                  .decode_s = around(decode_s),
+                  .evidence_s = around(evidence_s),
+                  .total_s = around(prefill_s + decode_s + evidence_s),
+                  .anew_s = around(anew_s)};
+  const double concurrent = static_cast<double>(r.runtime.concurrent);
+  times.traffic_s = TrafficSeconds(r, work.prefill_tokens + work.decode_steps * concurrent);
+  times.prefill_tokens_per_s = RateOf(work.prefill_tokens, times.prefill_s);
   const ModelShape& shape = r.footprint.shape;
   const double kv_bytes = static_cast<double>(shape.KvBytes(r.kv_format, static_cast<uint64_t>(DecodeDepth(r, cut))));
-  const double token_s = 2 * shape.ActiveParameters() / c.linear_flops_per_s + c.element_s_per_token;
-  const double evidence_s =
-      work.evidence_tokens * token_s / kShortPassRate + work.evidence_passes * weight_bytes / c.weight_bytes_per_s;
-  PlanTimes times{.prefill_s = Around(prefill_s),
-                  .decode_s = Around(decode_s),
-                  .evidence_s = Around(evidence_s),
-                  .total_s = Around(prefill_s + decode_s + evidence_s)};
-  times.prefill_tokens_per_s = RateOf(work.prefill_tokens, times.prefill_s);
-  times.decode_tokens_per_s = RateOf(1, Around(weight_bytes / c.weight_bytes_per_s + kv_bytes / c.kv_bytes_per_s));
+  const double step_s =
+      StepWeightSeconds(r, c) + concurrent * kv_bytes / c.kv_bytes_per_s + TrafficSeconds(r, concurrent);
+  times.decode_tokens_per_s = RateOf(concurrent, around(step_s));
   return times;
 }
 

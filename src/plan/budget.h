@@ -29,12 +29,13 @@ PlanMemory MemoryOf(const PlanRequest& request, int64_t pass_tokens);
 // The most tokens that a pass may hold within usable memory; 0 when not even an empty cache fits.
 int64_t LargestPassTokens(const PlanRequest& request);
 
+// Of one device, for all documents at once.
 struct Work {
   double linear_flops = 0;
   double attention_flops = 0;
   double prefill_tokens = 0;
-  double decode_tokens = 0;
-  double decode_kv_bytes = 0;  // of all decode steps together
+  double decode_steps = 0;     // each reads the weights once, for all documents
+  double decode_kv_bytes = 0;  // of all steps together
   double evidence_tokens = 0;  // quoting: of all passages, each with its cue and questions
   double evidence_passes = 0;
 };
@@ -47,6 +48,10 @@ inline constexpr double kPassageTokens = 90, kCueTokens = 8, kAskedTokens = 16, 
 
 // Tokens in the cache half way through the answer to the first piece.
 int64_t DecodeDepth(const PlanRequest& request, const Cut& cut);
+
+// Bytes that one device sends for a token: two sums over all devices a layer, of hidden values in 16 bits, each sent
+// 2 (N - 1) / N times (ring all-reduce).
+double TrafficBytesPerToken(const PlanRequest& request);
 
 // Nothing without a calibration.
 std::optional<PlanTimes> TimesOf(const PlanRequest& request, const Cut& cut);

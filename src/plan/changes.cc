@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "formats/model_shapes.h"
+#include "plan/measured_loss.h"
 #include "plan/number_text.h"
 
 namespace attend {
@@ -21,13 +22,32 @@ std::string BordersPrice(int64_t num_pieces) {
                          : fmt::format("references across the {} borders are lost", Grouped(num_pieces - 1));
 }
 
+struct SmallerCache {
+  DType dtype;
+  const char* price;
+};
+constexpr SmallerCache kSmallerCaches[] = {
+    {DType::kBf16, "keys and values are rounded to bf16, 8 significant bits"},
+    {DType::kQ8, "keys and values are rounded to 8 bits, a scale for each token and head"},
+    {DType::kFp8, "keys and values are rounded to 8-bit floats"},
+    {DType::kQ8_0, "keys and values are rounded to 8 bits, a scale for each 32"},
+    {DType::kQ4, "keys and values are rounded to 4 bits, a scale for each token and head"},
+    {DType::kQ4_0, "keys and values are rounded to 4 bits, a scale for each 32"}};
+
+constexpr uint32_t kSharedKvHeads = 8;  // what models that share them usually have
+
 class ChangeFinder {
  public:
-  ChangeFinder(const PlanRequest& request, const Decision& decision) : r_(request), d_(decision) {}
+  // What the user fixed is tried otherwise only here, and named.
+  ChangeFinder(const PlanRequest& request, const Decision& decision) : r_(request), d_(decision), free_(request) {
+    free_.piece_tokens = std::nullopt;
+    if (r_.piece_tokens) without_ = " without --piece-tokens";
+  }
 
   std::vector<Change> Find() {
     if (d_.verdict == Verdict::kOnePass) return {};
     TryShorterAnswer();
+    TryFewerKvHeads();
     TrySmallerCache();
     TryOtherPieces();
     TryContext();
@@ -41,12 +61,31 @@ class ChangeFinder {
   }
 
  private:
+  bool IsBetter(const Decision& decision) const {
+    if (Rank(decision.verdict) != Rank(d_.verdict)) return Rank(decision.verdict) > Rank(d_.verdict);
+    return r_.piece_tokens && decision.verdict == Verdict::kPieces && decision.cut.num_pieces < d_.cut.num_pieces;
+  }
+
   // Adds the change if the changed request gets a better verdict.
-  void Try(const PlanRequest& changed, std::string what, std::string price, bool inside_reserve = false) {
+  bool Try(const PlanRequest& changed, std::string what, std::string price, bool inside_reserve = false) {
     const Decision decision = Decide(changed);
-    if (Rank(decision.verdict) <= Rank(d_.verdict)) return;
-    if (decision.verdict == Verdict::kPieces) price += "; " + BordersPrice(decision.cut.num_pieces);
-    changes_.push_back({std::move(what), std::move(price), decision.verdict, decision.cut.num_pieces, inside_reserve});
+    if (!IsBetter(decision)) return false;
+    const int64_t pieces = decision.cut.num_pieces;
+    if (pieces > 1) price += "; " + BordersPrice(pieces);
+    const auto times = TimesOf(changed, decision.cut);
+    const auto of_pieces = NllRiseOfPieces(pieces), of_cache = NllRiseOfCache(changed.kv_format);
+    changes_.push_back(
+        {.what = std::move(what),
+         .price = std::move(price),
+         .gives = decision.verdict,
+         .num_pieces = pieces,
+         .piece_tokens = decision.cut.piece_tokens,
+         .inside_reserve = inside_reserve,
+         .total_bytes = MemoryOf(changed, decision.cut.piece_tokens + OverheadTokens(changed)).total_bytes,
+         .total_s = times ? std::optional(times->total_s.expected) : std::nullopt,
+         .nll_rise = of_pieces && of_cache ? std::optional(*of_pieces + *of_cache) : std::nullopt,
+         .review_minutes = pieces > 1 ? r_.review_minutes : 0});
+    return true;
   }
 
   int64_t MissingTokens(int64_t piece_tokens) const { return piece_tokens - d_.piece_limit_tokens; }
@@ -59,26 +98,42 @@ class ChangeFinder {
     Try(changed, fmt::format("-n {}", answer), fmt::format("answers end after {} tokens", Grouped(answer)));
   }
 
+  // Where every query head has its own keys, most of the cache is what a grouped model does without.
+  void TryFewerKvHeads() {
+    PlanRequest changed = free_;
+    for (LayerShape& layer : changed.footprint.shape.layers) {
+      CacheDescriptor& cache = layer.cache;
+      if (cache.num_kv_heads == layer.num_q_heads) cache.num_kv_heads = std::min(cache.num_kv_heads, kSharedKvHeads);
+    }
+    if (changed.footprint.shape.KvBytesPerToken(r_.kv_format) >= BytesPerToken()) return;
+    Try(changed, fmt::format("a model whose query heads share {} KV heads{}", kSharedKvHeads, without_),
+        "another model, trained so (grouped-query attention)");
+  }
+
+  // Those that keep to the reserve first; what loses more is named only while it gives more.
   void TrySmallerCache() {
-    const std::tuple<DType, const char*, const char*> smaller[] = {
-        {DType::kBf16, "--kv bf16", "keys and values are rounded to bf16, 8 significant bits"},
-        {DType::kQ8, "--kv q8", "keys and values are rounded to 8 bits, a scale for each token and head"},
-        {DType::kQ4, "--kv q4", "keys and values are rounded to 4 bits, a scale for each token and head"}};
-    const uint64_t bytes = r_.footprint.shape.KvBytesPerToken(r_.kv_format);
-    for (const auto& [dtype, flag, loss] : smaller) {
-      PlanRequest changed = r_;
-      changed.kv_format = KvFormat::Both(dtype);
-      if (r_.footprint.shape.KvBytesPerToken(changed.kv_format) >= bytes) continue;
-      Try(changed, flag, loss);
-      // What loses more is worth naming only while it gives more.
-      if (!changes_.empty() && changes_.back().what == flag && changes_.back().gives == Verdict::kOnePass) return;
+    for (const bool inside_reserve : {false, true}) {
+      if (inside_reserve && ReserveBytes(r_) == 0) continue;
+      for (const auto& [dtype, price] : kSmallerCaches) {
+        const auto format = ParseKvFormat(r_.footprint.policy, NameOf(dtype));
+        if (!format || r_.footprint.shape.KvBytesPerToken(*format) >= BytesPerToken()) continue;
+        PlanRequest changed = free_;
+        changed.kv_format = *format;
+        if (inside_reserve && Decide(changed).verdict == Verdict::kOnePass) break;
+        if (inside_reserve) changed.reserve = {.percent = 0, .bytes = 0};
+        const std::string what =
+            fmt::format("--kv {}{}{}", NameOf(dtype), inside_reserve ? " --reserve 0" : "", without_);
+        if (Try(changed, what, price, inside_reserve) && changes_.back().gives == Verdict::kOnePass) break;
+      }
     }
   }
 
   void TryOtherPieces() {
     if (r_.piece_tokens && d_.piece_limit_tokens >= 1) {
-      PlanRequest changed = r_;
-      changed.piece_tokens = std::min(d_.piece_limit_tokens, r_.document_tokens);
+      PlanRequest changed = free_;
+      const Decision free = Decide(free_);
+      changed.piece_tokens = free.verdict == Verdict::kRefused ? std::min(d_.piece_limit_tokens, r_.document_tokens)
+                                                               : free.cut.piece_tokens;
       Try(changed, fmt::format("--piece-tokens {}", *changed.piece_tokens),
           "another piece size than the one you fixed");
     }
@@ -110,6 +165,8 @@ class ChangeFinder {
     Try(changed, fmt::format("--time {:.0f}", *changed.time_limit_s),
         fmt::format("it takes {} instead of {}", SecondsText(times->total_s.expected), SecondsText(*r_.time_limit_s)));
   }
+
+  uint64_t BytesPerToken() const { return r_.footprint.shape.KvBytesPerToken(r_.kv_format); }
 
   // The document tokens that one pass must hold for the verdict to improve.
   int64_t NeededDocument() const { return d_.verdict == Verdict::kPieces ? r_.document_tokens : d_.cut.piece_tokens; }
@@ -148,6 +205,8 @@ class ChangeFinder {
 
   const PlanRequest& r_;
   const Decision& d_;
+  PlanRequest free_;      // pieces of any size
+  std::string without_;   // what `free_` leaves out, for messages
   std::vector<Change> changes_;
 };
 

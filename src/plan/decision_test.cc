@@ -27,7 +27,7 @@ PlanRequest AnyRequest(int64_t most_tokens) {
   r.question_tokens = *rc::gen::inRange<int64_t>(0, 3000);
   r.answer_tokens = *rc::gen::inRange<int64_t>(0, 3000);
   r.kv_format = KvFormat::Both(*rc::gen::element(DType::kF32, DType::kBf16, DType::kQ8, DType::kQ4));
-  r.threads = *rc::gen::inRange(1, 65);
+  r.runtime.threads = *rc::gen::inRange(1, 65);
   r.memory_limit_bytes = static_cast<uint64_t>(AnyTokens(1, int64_t{1} << 40));
   if (*rc::gen::arbitrary<bool>()) r.calibration = TwoSmallCores();
   if (*rc::gen::arbitrary<bool>()) r.time_limit_s = static_cast<double>(AnyTokens(1, 1'000'000));

@@ -46,13 +46,49 @@ std::string QueryHeadsText(const ModelShape& shape) {
   return "no q heads";
 }
 
-void ExplainFormulaMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
-  out.push_back({"weights_bytes", "parameters * bytes a parameter",
-                 fmt::format("{:.0f} parameters", r.footprint.shape.Parameters()), AsDouble(p.memory.weights_bytes),
-                 "B"});
-  out.push_back({"kv_bytes", "sum over layers: kv_heads * (Dk + Dv) * bytes * tokens kept, or the layer's state",
-                 fmt::format("{}; {} tokens", LayersText(r.footprint.shape), p.pass_tokens),
+const char* KvFormulaOf(Policy policy) {
+  switch (policy) {
+    case Policy::kLlamaCpp:
+      return "sum over layers: kv_heads * (Dk + Dv) * bytes * cells; cells = tokens * sequences rounded up to 256, of a "
+             "window layer at most window * sequences + n_ubatch";
+    case Policy::kVllm:
+      return "sequences * sum over layers: kv_heads * (Dk + Dv) * bytes * tokens rounded up to pages, window layers as "
+             "full ones";
+    default:
+      return "sequences * sum over layers: kv_heads * (Dk + Dv) * bytes * tokens kept, or the layer's state";
+  }
+}
+
+const char* WorkspaceFormulaOf(Policy policy) {
+  switch (policy) {
+    case Policy::kLlamaCpp:
+      return "estimate: n_ubatch * 4 * max(vocab + hidden, 2 (mlp + hidden)) + mask; without flash attention + heads * "
+             "cells * n_ubatch * 4";
+    case Policy::kVllm:
+      return "estimate: max_num_batched_tokens * 2 * (2 hidden + 3 mlp) + 256 * vocab * 4";
+    case Policy::kHfEager:
+      return "estimate: tokens * 2 * (4 hidden + 3 mlp) + heads * tokens^2 * 6 of one layer; with --keep-maps + layers * "
+             "heads * tokens^2 * 2";
+    default:
+      return "estimate: tokens * 2 * (4 hidden + 3 mlp)";
+  }
+}
+
+void ExplainOtherMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
+  const ModelShape& shape = r.footprint.shape;
+  const RuntimeSettings& s = r.runtime;
+  out.push_back({"weights_bytes", "parameters * bits / 8, or the tensors as the file stores them",
+                 fmt::format("{:.0f} parameters, {:.4g} bits as published", shape.Parameters(), shape.weight_bits),
+                 AsDouble(p.memory.weights_bytes), "B"});
+  out.push_back({"kv_bytes", KvFormulaOf(p.policy),
+                 fmt::format("{}; {} tokens, {} at once", LayersText(shape), p.pass_tokens, s.concurrent),
                  AsDouble(p.memory.kv_bytes), "B"});
+  if (p.policy == Policy::kFormula) return;
+  out.push_back({"workspace_bytes", WorkspaceFormulaOf(p.policy),
+                 fmt::format("hidden {}, mlp {}, vocab {}; n_ubatch {}, flash attention {}, max_num_batched_tokens {}",
+                             shape.hidden_size, shape.mlp_width, shape.vocab_size, s.ubatch_tokens,
+                             s.flash_attention ? "on" : "off", s.batched_tokens),
+                 AsDouble(p.memory.workspace_bytes), "B"});
 }
 
 void ExplainOurMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
@@ -65,8 +101,8 @@ void ExplainOurMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>&
                              p.question_tokens, p.answer_tokens),
                  AsDouble(m.kv_bytes), "B"});
   out.push_back({"workspace_bytes", "4 * (chunk * activations + 32 * vocab) + bf16 copy + threads * 2 MiB",
-                 fmt::format("chunk {} tokens, hidden {}, mlp {}, vocab {}, {} threads, bf16 copy {}", r.chunk_tokens,
-                             a.hidden_size, a.intermediate_size, a.vocab_size, r.threads, r.bf16_copy ? "yes" : "no"),
+                 fmt::format("chunk {} tokens, hidden {}, mlp {}, vocab {}, {} threads, bf16 copy {}", r.runtime.chunk_tokens,
+                             a.hidden_size, a.intermediate_size, a.vocab_size, r.runtime.threads, r.runtime.bf16_copy ? "yes" : "no"),
                  AsDouble(m.workspace_bytes), "B"});
   out.push_back({"process_bytes", "7 MiB + 256 * vocab, measured", fmt::format("vocab {}", a.vocab_size),
                  AsDouble(m.process_bytes), "B"});
@@ -77,11 +113,18 @@ void ExplainMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>& ou
   out.push_back({"kv_bytes_per_token", "sum over layers: kv_heads * (Dk + Dv) * bytes",
                  fmt::format("{}; {}", LayersText(r.footprint.shape), NameOf(r.kv_format)),
                  AsDouble(p.kv_bytes_per_token), "B/token"});
-  if (p.policy == Policy::kFormula) {
-    ExplainFormulaMemory(r, p, out);
-  } else {
+  out.push_back({"kv_bytes_per_late_token", "the same of full layers alone: once every window is full",
+                 LayersText(r.footprint.shape), AsDouble(p.kv_bytes_per_late_token), "B/token"});
+  if (p.policy == Policy::kOurs) {
     ExplainOurMemory(r, p, out);
+  } else {
+    ExplainOtherMemory(r, p, out);
   }
+  const std::string pass = fmt::format("{}; {} tokens", QueryHeadsText(r.footprint.shape), p.pass_tokens);
+  out.push_back({"kq_buffer_bytes", "heads * tokens * n_ubatch * 4: what a runtime without flash attention adds",
+                 fmt::format("{}, n_ubatch {}", pass, r.runtime.ubatch_tokens), AsDouble(p.kq_buffer_bytes), "B"});
+  out.push_back({"attention_map_bytes", "sum over layers: heads * tokens^2 * 2: what keeping every map would add", pass,
+                 AsDouble(p.attention_map_bytes), "B"});
   out.push_back({"total_bytes", "weights + kv + workspace + process", "those above", AsDouble(m.total_bytes), "B"});
   out.push_back({"usable_bytes", "limit - reserve", fmt::format("limit {}, reserve {}", m.limit_bytes, m.reserve_bytes),
                  AsDouble(m.usable_bytes), "B"});
@@ -102,6 +145,10 @@ void ExplainWork(const PlanRequest& r, const Plan& p, std::vector<Formula>& out)
   out.push_back({"attention_flops", "sum over layers: 2 * (Dk + Dv) * Hq * visible pairs a pass; causal: T (T + 1) / 2",
                  fmt::format("{}; {}; {}", LayersText(shape), QueryHeadsText(shape), pieces), p.attention_flops,
                  "FLOP"});
+  out.push_back({"unmasked_attention_flops",
+                 "sum over layers: 2 * (Dk + Dv) * Hq * T^2: with the half that causality masks, as often published; "
+                 "the plan computes with attention_flops",
+                 pieces, p.unmasked_attention_flops, "FLOP"});
   out.push_back({"decode_weight_bytes", "all weights but an untied embedding table, of experts those used, a token",
                  p.policy == Policy::kOurs ? "the file's tensor list" : "the model's shape",
                  AsDouble(p.decode_weight_bytes), "B/token"});
@@ -110,12 +157,18 @@ void ExplainWork(const PlanRequest& r, const Plan& p, std::vector<Formula>& out)
                  "B/token"});
 }
 
+// A device that is planned for has no threads of ours.
+std::string SourceText(const Calibration& c) {
+  return c.threads > 0 ? fmt::format("measured on {}, {}, {} threads", c.cpu_name, c.isa, c.threads)
+                       : fmt::format("from the figures of {}", c.cpu_name);
+}
+
 void ExplainTimes(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
   const Calibration& c = *r.calibration;
   out.push_back(
       {"prefill_s", "linear_flops / linear rate + attention_flops / attention rate + tokens * element time",
-       fmt::format("{:.4g} and {:.4g} FLOP/s, {:.4g} s/token; measured on {}, {}, {} threads", c.linear_flops_per_s,
-                   c.attention_flops_per_s, c.element_s_per_token, c.cpu_name, c.isa, c.threads),
+       fmt::format("{:.4g} and {:.4g} FLOP/s, {:.4g} s/token; {}", c.linear_flops_per_s, c.attention_flops_per_s,
+                   c.element_s_per_token, SourceText(c)),
        p.times->prefill_s.expected, "s"});
   if (r.quoted_questions > 0) {
     out.push_back(
@@ -132,7 +185,12 @@ void ExplainTimes(const PlanRequest& r, const Plan& p, std::vector<Formula>& out
                                         : fmt::format("{} answers of {} tokens, {:.4g} and {:.4g} B/s", p.num_pieces,
                                                       p.answer_tokens, c.weight_bytes_per_s, c.kv_bytes_per_s),
                  p.times->decode_s.expected, "s"});
-  out.push_back({"total_s", "prefill_s + evidence_s + decode_s; low 0.8 x, high 1.3 x", "those above",
+  if (r.num_devices > 1) {
+    out.push_back({"traffic_s", "tokens * layers * 2 * hidden * 2 * 2 (N - 1) / N / link rate, in prefill_s and decode_s",
+                   fmt::format("N {}, {:.4g} B/s", r.num_devices, r.link_bytes_per_s), p.times->traffic_s, "s"});
+  }
+  out.push_back({"total_s", "prefill_s + evidence_s + decode_s",
+                 fmt::format("those above; low {:.2f} x, high {:.2f} x", r.spread.low, r.spread.high),
                  p.times->total_s.expected, "s"});
 }
 

@@ -36,10 +36,6 @@ uint64_t LoadedBytes(const TensorEntry& tensor) {
 
 }  // namespace
 
-std::string_view NameOf(Policy policy) {
-  return policy == Policy::kOurs ? "ours" : "formula";
-}
-
 uint64_t SaturatedAdd(uint64_t a, uint64_t b) {
   return CheckedAdd(a, b).value_or(UINT64_MAX);
 }
@@ -60,19 +56,35 @@ ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEn
   return footprint;
 }
 
-ModelFootprint MakeFootprint(ModelShape shape, double bytes_per_parameter) {
-  const double active = shape.ActiveParameters() + shape.OutputParameters();
-  ModelFootprint footprint{.policy = Policy::kFormula,
-                           .weights_bytes = static_cast<uint64_t>(shape.Parameters() * bytes_per_parameter),
-                           .decode_weight_bytes = static_cast<uint64_t>(active * bytes_per_parameter)};
+ModelFootprint MakeFootprint(ModelShape shape, Policy policy) {
+  const double bytes = shape.weight_bits / 8, active = shape.ActiveParameters() + shape.OutputParameters();
+  ModelFootprint footprint{.policy = policy,
+                           .weights_bytes = static_cast<uint64_t>(shape.Parameters() * bytes),
+                           .decode_weight_bytes = static_cast<uint64_t>(active * bytes)};
   footprint.decode_weight_bytes = std::min(footprint.decode_weight_bytes, footprint.weights_bytes);
   footprint.shape = std::move(shape);
   return footprint;
 }
 
-uint64_t KvBytes(const ModelFootprint& footprint, KvFormat kv_format, int64_t tokens) {
-  if (footprint.policy == Policy::kFormula) return footprint.shape.KvBytes(kv_format, static_cast<uint64_t>(tokens));
-  return KvAllocatedBytes(footprint.shape, kv_format, tokens);
+ModelFootprint Shard(ModelFootprint f, int64_t num_devices) {
+  const auto share = [&](auto count) {
+    return static_cast<decltype(count)>((static_cast<uint64_t>(count) + static_cast<uint64_t>(num_devices) - 1) /
+                                        static_cast<uint64_t>(num_devices));
+  };
+  const double part = 1.0 / static_cast<double>(num_devices);
+  f.weights_bytes = share(f.weights_bytes);
+  f.decode_weight_bytes = share(f.decode_weight_bytes);
+  f.shape.vocab_size = share(f.shape.vocab_size);
+  f.shape.mlp_width = share(f.shape.mlp_width);
+  for (double* sum : {&f.shape.table_parameters, &f.shape.head_parameters, &f.shape.stated_parameters}) *sum *= part;
+  for (LayerShape& layer : f.shape.layers) {
+    layer.cache.num_kv_heads = share(layer.cache.num_kv_heads);
+    layer.cache.state_bytes = share(layer.cache.state_bytes);
+    layer.num_q_heads = share(layer.num_q_heads);
+    layer.parameters *= part;
+    layer.active_parameters *= part;
+  }
+  return f;
 }
 
 uint64_t KvAllocatedBytes(const ModelShape& shape, KvFormat kv_format, int64_t tokens) {
@@ -86,12 +98,11 @@ uint64_t KvAllocatedBytes(const ModelShape& shape, KvFormat kv_format, int64_t t
 }
 
 uint64_t WorkspaceBytes(const ModelFootprint& f, int64_t chunk_tokens, bool bf16_copy, int threads) {
-  if (f.policy == Policy::kFormula) return 0;
   return PassWorkspaceBytes(f.activations, std::max(chunk_tokens, kLogitRows), kLogitRows, bf16_copy, threads);
 }
 
 uint64_t ProcessBytes(const ModelFootprint& f) {
-  return f.policy == Policy::kFormula ? 0 : kProcessBytes + kBytesPerVocabularyEntry * f.shape.vocab_size;
+  return kProcessBytes + kBytesPerVocabularyEntry * f.shape.vocab_size;
 }
 
 }  // namespace attend

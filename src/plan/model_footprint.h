@@ -16,15 +16,11 @@
 #include "formats/model_header.h"
 #include "formats/model_shape.h"
 #include "formats/tensor_entry.h"
+#include "plan/policy.h"
 #include "tensor/cache_descriptor.h"
 #include "tensor/runtime_bytes.h"
 
 namespace attend {
-
-// Whose rules the memory follows. kOurs: what this program allocates, to the byte. kFormula: the exact bytes of the
-// model on any device, without rounding and without workspace; published figures are of this kind.
-enum class Policy { kOurs, kFormula };
-std::string_view NameOf(Policy policy);  // "ours", "formula"
 
 struct ModelFootprint {
   ModelShape shape = {};
@@ -35,20 +31,23 @@ struct ModelFootprint {
 };
 
 // `tensors`: of a GGUF or safetensors file that was checked against the header.
-// kOurs: weights as we pack them; kFormula: as the file stores them.
+// kOurs: weights as we pack them; otherwise as the file stores them.
 ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEntry> tensors,
                              Policy policy = Policy::kOurs);
-// By the formula, with weights of so many bytes a parameter; of experts the active ones are read for a token.
-ModelFootprint MakeFootprint(ModelShape shape, double bytes_per_parameter);
+// With weights of shape.weight_bits a parameter; of experts the active ones are read for a token.
+ModelFootprint MakeFootprint(ModelShape shape, Policy policy = Policy::kFormula);
 
-// The cache of a pass by the footprint's policy; kOurs: as src/cache allocates it.
-uint64_t KvBytes(const ModelFootprint& footprint, KvFormat kv_format, int64_t tokens);
+// What one of `num_devices` holds and computes of it, tensor parallel: weights and heads are divided, a head that is not
+// divisible is held by each. Precondition: num_devices >= 1.
+ModelFootprint Shard(ModelFootprint footprint, int64_t num_devices);
+
+// The cache of one sequence as src/cache allocates it.
 uint64_t KvAllocatedBytes(const ModelShape& shape, KvFormat kv_format, int64_t tokens);
 
-// Activations, their bf16 copy where the processor multiplies bf16, logits and scratch of a pass of `chunk_tokens`.
+// kOurs. Activations, their bf16 copy where the processor multiplies bf16, logits and scratch of a pass of `chunk_tokens`.
 uint64_t WorkspaceBytes(const ModelFootprint& footprint, int64_t chunk_tokens, bool bf16_copy, int threads);
 
-// The process beside the model: code, libraries, and the tokenizer's tables, which grow with the vocabulary.
+// kOurs. The process beside the model: code, libraries, and the tokenizer's tables, which grow with the vocabulary.
 uint64_t ProcessBytes(const ModelFootprint& footprint);
 
 // a + b and a * b, at most 2^64 - 1.

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "plan/model_footprint.h"
+#include "plan/runtime_memory.h"
 #include "tensor/calibration.h"
 #include "tensor/compute.h"
 #include "tensor/kv_format.h"
@@ -45,6 +45,11 @@ struct Reserve {
   std::optional<uint64_t> bytes = std::nullopt;
 };
 
+// How far a time may be off: factors of the expected one. Two cores shared with other programs swing by this much.
+struct Spread {
+  double low = 0.8, high = 1.3;
+};
+
 struct PlanRequest {
   ModelFootprint footprint = {};
   int64_t document_tokens = 0;
@@ -54,15 +59,18 @@ struct PlanRequest {
   int64_t context_tokens = 0;    // 0: the trained length
   Compute compute = Compute::kBf16;
   KvFormat kv_format = {};
-  bool bf16_copy = true;  // the processor multiplies bf16: workspace holds a bf16 copy
-  int64_t chunk_tokens = kDefaultPrefillChunkTokens;
-  int threads = 1;
-  uint64_t memory_limit_bytes = 0;
+  RuntimeSettings runtime = {};
+  int64_t rounds = 1;            // answers after one another over one prefill, each with its own question
+  int64_t num_devices = 1;       // tensor parallel: memory and speeds are those of one
+  double link_bytes_per_s = 0;   // between two devices, each way; 0: its time is not counted
+  uint64_t memory_limit_bytes = 0;  // of one device
   Reserve reserve = {};
   std::optional<double> time_limit_s = std::nullopt;
   std::optional<int64_t> piece_tokens = std::nullopt;  // fixed by the user
   int64_t max_pieces = 0;                              // 0: as many as are needed
+  double review_minutes = 0;                           // of a person, for what pieces lose
   std::optional<Calibration> calibration = std::nullopt;
+  Spread spread = {};
 };
 
 struct PlanMemory {
@@ -81,21 +89,28 @@ struct Estimate {
 };
 
 struct PlanTimes {
-  Estimate prefill_s = {};   // all pieces
-  Estimate decode_s = {};    // answer_tokens after each piece; 0 when quoting
+  Estimate prefill_s = {};   // all pieces of all documents at once
+  Estimate decode_s = {};    // answer_tokens after each piece, every round; 0 when quoting
   Estimate evidence_s = {};  // quoting: the passages scored for each question; otherwise 0
   Estimate total_s = {};
+  Estimate anew_s = {};      // the same if every round read the document again
+  double traffic_s = 0;      // of total_s: between the devices
   Estimate prefill_tokens_per_s = {};
   Estimate decode_tokens_per_s = {};  // at decode_depth_tokens
 };
 
-// Something that would make it fit, or fit in one pass. Every one was tried with the same decision.
+// Something that would make it fit, or fit in fewer pieces. Every one was tried with the same decision.
 struct Change {
   std::string what;   // "--memory 3.2GiB"
-  std::string price;  // "..."
+  std::string price;  // what it costs of the result, in words
   Verdict gives = Verdict::kOnePass;
   int64_t num_pieces = 1;
+  int64_t piece_tokens = 0;
   bool inside_reserve = false;
+  uint64_t total_bytes = 0;
+  std::optional<double> total_s = std::nullopt;   // absent: not calibrated
+  std::optional<double> nll_rise = std::nullopt;  // measured, nats a token (plan/measured_loss.h); absent: not measured
+  double review_minutes = 0;                      // of a person, where there are borders
 };
 
 // A number of the plan and where it comes from.
@@ -115,6 +130,8 @@ struct Plan {
   std::vector<std::string> doubts;  // of the model's shape: what was assumed
 
   int64_t document_tokens = 0, question_tokens = 0, answer_tokens = 0;
+  int64_t rounds = 1, concurrent = 1, num_devices = 1;
+  double review_minutes = 0;  // of a person, for what the pieces lose; 0 for one_pass
   int64_t num_pieces = 0;    // 1 for one_pass; refused: what was tried, 0 when there is nothing to try
   int64_t piece_tokens = 0;  // document tokens of a piece; document_tokens for one_pass
   int64_t overlap_tokens = 0;
@@ -127,9 +144,13 @@ struct Plan {
   PlanMemory memory;
   uint64_t shortfall_bytes = 0;  // refused for memory: what is lacking
   uint64_t kv_bytes_per_token = 0;
+  uint64_t kv_bytes_per_late_token = 0;  // once every window is full
+  uint64_t kq_buffer_bytes = 0;      // without flash attention, of a micro-batch: llama.cpp's
+  uint64_t attention_map_bytes = 0;  // if every map of a pass were kept, in 16 bits
 
   double linear_flops = 0;  // prefill, all pieces
   double attention_flops = 0;
+  double unmasked_attention_flops = 0;  // the same with the half that no token sees; published figures often count it
   uint64_t decode_weight_bytes = 0;  // per token
   uint64_t decode_kv_bytes = 0;      // per token, at decode_depth_tokens
   int64_t decode_depth_tokens = 0;   // half way through the answer

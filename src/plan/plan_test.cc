@@ -132,7 +132,7 @@ TEST(Plan, AFixedPieceSizeIsKeptOrRefused) {
   const Plan refused = PlanOf(request);
   EXPECT_EQ(refused.verdict, Verdict::kRefused);
   EXPECT_EQ(refused.piece_tokens, 8000);
-  EXPECT_NE(FindChange(refused, "--piece-tokens 7936"), nullptr);
+  EXPECT_NE(FindChange(refused, "--piece-tokens 6667"), nullptr);
 }
 
 TEST(Plan, AFixedCacheFormatIsKept) {

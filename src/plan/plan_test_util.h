@@ -2,7 +2,7 @@
 #pragma once
 
 #include "formats/model_shapes_test_util.h"
-#include "plan/plan.h"
+#include "plan/budget.h"
 
 namespace attend {
 
@@ -26,16 +26,14 @@ inline PlanRequest SmallRequest(int64_t document_tokens) {
   r.footprint.weights_bytes = r.footprint.decode_weight_bytes = 100'000'000;
   r.document_tokens = document_tokens;
   r.memory_limit_bytes = uint64_t{2} << 30;
-  r.threads = 2;
+  r.runtime.threads = 2;
   return r;
 }
 
 // The limit at which `r` has exactly the memory that a pass over `pass_tokens` needs.
 inline void LimitMemoryTo(PlanRequest& r, int64_t pass_tokens) {
   r.reserve.bytes = 0;
-  r.memory_limit_bytes = r.footprint.weights_bytes + KvBytes(r.footprint, r.kv_format, pass_tokens) +
-                         WorkspaceBytes(r.footprint, r.chunk_tokens, r.bf16_copy, r.threads) +
-                         ProcessBytes(r.footprint);
+  r.memory_limit_bytes = MemoryOf(r, pass_tokens).total_bytes;
 }
 
 }  // namespace attend

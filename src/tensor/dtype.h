@@ -7,9 +7,28 @@
 
 namespace attend {
 
-// q4_0, q4_1 and q8_0 are the 32-value blocks of GGUF files; q8 and q4 the cells of a cache, whose scales are kept
-// apart (tensor/cache_descriptor.h).
-enum class DType { kF32, kF16, kBf16, kF64, kI8, kI16, kI32, kI64, kU8, kBool, kQ4_0, kQ4_1, kQ8_0, kQ8, kQ4 };
+// q4_0 to q8_0 are the 32-value blocks of GGUF files, of which q5_0, q5_1 and fp8 are only planned with; q8 and q4 the
+// cells of our cache, whose scales are kept apart (tensor/cache_descriptor.h).
+enum class DType {
+  kF32,
+  kF16,
+  kBf16,
+  kF64,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kU8,
+  kBool,
+  kQ4_0,
+  kQ4_1,
+  kQ8_0,
+  kQ8,
+  kQ4,
+  kQ5_0,
+  kQ5_1,
+  kFp8
+};
 
 struct DTypeInfo {
   std::string_view name;
@@ -49,6 +68,12 @@ constexpr DTypeInfo InfoOf(DType dtype) {
       return {"q8", 1, 1};
     case DType::kQ4:
       return {"q4", 2, 1};
+    case DType::kQ5_0:
+      return {"q5_0", 32, 22};
+    case DType::kQ5_1:
+      return {"q5_1", 32, 24};
+    case DType::kFp8:
+      return {"fp8", 1, 1};
   }
   return {"unknown", 1, 0};
 }

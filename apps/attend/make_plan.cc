@@ -77,8 +77,8 @@ AnswerMode AnswerModeFor(const PlanOptions& options, const ModelShape& shape) {
   return parameters < kWriteFromParameters ? AnswerMode::kQuote : AnswerMode::kWrite;
 }
 
-Result<Plan> PlanFor(const ModelFootprint& footprint, const Engine& engine, const PlanOptions& options,
-                     const PlannedWork& work, const Calibration* calibration) {
+Result<PlanRequest> RequestFor(const ModelFootprint& footprint, const Engine& engine, const PlanOptions& options,
+                               const PlannedWork& work, const Calibration* calibration) {
   PlanRequest request;
   request.footprint = footprint;
   ATTEND_ASSIGN_OR_RETURN(request.reserve, ParseReserve(options.reserve));
@@ -96,7 +96,7 @@ Result<Plan> PlanFor(const ModelFootprint& footprint, const Engine& engine, cons
   if (options.piece_tokens > 0) request.piece_tokens = options.piece_tokens;
   request.max_pieces = options.max_pieces;
   if (calibration != nullptr) request.calibration = *calibration;
-  return MakePlan(request);
+  return request;
 }
 
 }  // namespace attend::cli

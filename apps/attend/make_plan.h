@@ -41,8 +41,8 @@ struct PlannedWork {
 // The tensors as the file's header lists them: no weight is read. Errors: those of the model's file.
 Result<ModelFootprint> FootprintOf(const ModelFrontEnd& front, Policy policy = Policy::kOurs);
 
-// `calibration` may be null: then there are no times. Errors: usage, bad_argument.
-Result<Plan> PlanFor(const ModelFootprint& footprint, const Engine& engine, const PlanOptions& options,
-                     const PlannedWork& work, const Calibration* calibration);
+// What the options ask of `footprint`; `calibration` may be null: then there are no times. Errors: usage.
+Result<PlanRequest> RequestFor(const ModelFootprint& footprint, const Engine& engine, const PlanOptions& options,
+                               const PlannedWork& work, const Calibration* calibration);
 
 }  // namespace attend::cli

@@ -1,31 +1,16 @@
 // attend plan: whether and how a document can be read here, before anything is loaded.
+#include "attend/plan_command.h"
+
 #include <fmt/format.h>
 
 #include "attend/calibrated.h"
-#include "attend/command.h"
-#include "attend/make_plan.h"
-#include "attend/plan_output.h"
-#include "attend/planned_model.h"
-#include "document/load.h"
 
 namespace attend::cli {
 namespace {
 
-struct PlanCommandOptions {
-  std::string document;
-  int64_t tokens = 0;
-  int64_t question_tokens = kQuestionReserveTokens;
-  std::string policy;
-  bool explain = false;
-  bool calibrate = false;
-  LoadOptions load;
-  EngineOptions engine;
-  PlanOptions plan;
-  OutputOptions output;
-};
-
 Result<int64_t> DocumentTokens(const PlanCommandOptions& options, const std::optional<ModelFrontEnd>& front) {
   if (options.document.empty() == (options.tokens == 0)) {
+    if (options.document.empty() && !options.sweep.empty()) return 1;  // the sweep says the lengths
     return tl::unexpected(
         UsageError("attend plan", "a document or --tokens", options.document.empty() ? "neither" : "both"));
   }
@@ -38,30 +23,66 @@ Result<int64_t> DocumentTokens(const PlanCommandOptions& options, const std::opt
   return static_cast<int64_t>(tokenizer->Encode(document.text).size());
 }
 
-Outcome RunPlan(const PlanCommandOptions& options) {
-  ATTEND_ASSIGN_OR_RETURN(const Engine engine, MakeEngine(options.engine));
-  ATTEND_ASSIGN_OR_RETURN(const PlannedModel model, FindPlannedModel(options.engine, options.policy));
-  ATTEND_ASSIGN_OR_RETURN(const int64_t tokens, DocumentTokens(options, model.front));
-  // Speeds are measured with the model's own shape: of one that does not run here there are none.
-  std::optional<Calibration> calibration;
-  if (model.front) {
-    calibration =
-        CalibrationFor(engine, model.front->header,
-                       {.remeasure = options.calibrate, .quiet = options.output.quiet || options.output.json});
-  }
-  const PlannedWork work{.document_tokens = tokens, .question_tokens = options.question_tokens};
-  ATTEND_ASSIGN_OR_RETURN(const Plan plan,
-                          PlanFor(model.footprint, engine, options.plan, work, calibration ? &*calibration : nullptr));
-  const ModelShape& shape = model.footprint.shape;
+Outcome RunOnePlan(const PlanCommandOptions& options, const Planning& planning) {
+  ATTEND_ASSIGN_OR_RETURN(const PlanRequest request, RequestOf(options, planning, planning.policy));
+  ATTEND_ASSIGN_OR_RETURN(const Plan plan, MakePlan(request));
+  PlanReport report{.plan = plan,
+                    .model = &request.footprint.shape,
+                    .device = DeviceText(planning.DeviceOrNull()),
+                    .explain = options.explain};
+  if (AsksForCapacity(options.setting)) report.capacity = CapacityOf(request, plan, options.setting.demand);
   if (options.output.json) {
-    fmt::print("{}\n", PlanJson(plan, shape, options.explain).dump(2));
+    fmt::print("{}\n", PlanJson(report).dump(2));
+  } else if (options.markdown) {
+    fmt::print("{}", PlanMarkdown(report));
   } else {
-    fmt::print("{}", options.output.quiet ? PlanSummary(plan) : PlanTable(plan, shape, options.explain));
+    fmt::print("{}", options.output.quiet ? PlanSummary(plan) : PlanTable(report));
   }
   return plan.verdict == Verdict::kRefused ? 1 : 0;
 }
 
+Outcome RunPlan(const PlanCommandOptions& options) {
+  if (!options.scenario.empty()) return RunPlanScenario(options);
+  ATTEND_ASSIGN_OR_RETURN(const Planning planning, PreparePlanning(options));
+  if (!options.emit.empty()) return RunPlanEmit(options, planning);
+  if (!options.plot.empty()) return RunPlanPlot(options, planning);
+  if (!options.sweep.empty()) return RunPlanSweep(options, planning);
+  if (options.setting.policy == "all") return RunPlanPolicies(options, planning);
+  return RunOnePlan(options, planning);
+}
+
 }  // namespace
+
+Result<Planning> PreparePlanning(const PlanCommandOptions& options) {
+  Planning p;
+  ATTEND_ASSIGN_OR_RETURN(p.device, DeviceFor(options.setting));
+  ATTEND_ASSIGN_OR_RETURN(p.model, FindPlannedModel(options.engine));
+  ATTEND_RETURN_IF_ERROR(ApplyWeights(options.setting.weights, p.model));
+  ATTEND_ASSIGN_OR_RETURN(p.policy, PolicyFor(options.setting, p.model, p.DeviceOrNull()));
+  EngineOptions engine = options.engine;
+  if (p.policy != Policy::kOurs) engine.kv.clear();  // read by the policy's names
+  ATTEND_ASSIGN_OR_RETURN(p.engine, MakeEngine(engine));
+  ATTEND_ASSIGN_OR_RETURN(p.document_tokens, DocumentTokens(options, p.model.front));
+  // Speeds are measured with the model's own shape: of one that does not run here there are none.
+  if (p.model.front && !p.device) {
+    p.calibration = CalibrationFor(
+        p.engine, p.model.front->header,
+        {.remeasure = options.calibrate, .quiet = options.output.quiet || options.output.json});
+  }
+  return p;
+}
+
+Result<PlanRequest> RequestOf(const PlanCommandOptions& options, const Planning& p, Policy policy) {
+  ATTEND_ASSIGN_OR_RETURN(const ModelFootprint footprint, FootprintFor(p.model, policy));
+  const PlannedWork work{.document_tokens = p.document_tokens, .question_tokens = options.question_tokens};
+  ATTEND_ASSIGN_OR_RETURN(
+      PlanRequest request,
+      RequestFor(footprint, p.engine, options.plan, work, p.calibration ? &*p.calibration : nullptr));
+  ATTEND_ASSIGN_OR_RETURN(request.kv_format, KvFormatFor(options.engine.kv, policy, p.engine));
+  if (policy != Policy::kOurs) request.quoted_questions = 0;  // quoting is what this program does
+  ApplySetting(options.setting, p.DeviceOrNull(), !options.plan.memory.empty(), request);
+  return request;
+}
 
 void AddPlan(Registry& registry) {
   auto options = std::make_shared<PlanCommandOptions>();
@@ -69,22 +90,27 @@ void AddPlan(Registry& registry) {
       registry.Add("plan", "Decide before anything is loaded: one pass, pieces or refused, with memory and time",
                    "  attend plan contract.txt\n  attend plan --tokens 7500 --memory 2GiB\n"
                    "  attend plan contract.txt --time 60 --explain\n"
-                   "  attend plan -m llama-3.1-8b --tokens 128000 --memory 40GB\n"
-                   "  attend plan -m config.json --tokens 32768 --explain");
+                   "  attend plan -m llama-3.1-8b --tokens 128000 --device a100-40gb\n"
+                   "  attend plan -m config.json --tokens 32768 --policy all\n"
+                   "  attend plan -m gpt-oss-20b --sweep 1000..128000 --device rtx-4090 > sweep.csv\n"
+                   "  attend plan --scenario law-firm");
   command->add_option("document", options->document, "UTF-8 text file, or - for standard input");
   command->add_option("--tokens", options->tokens, "Plan for this many tokens instead of a document")
       ->check(CLI::Range(int64_t{1}, kMaxPlanTokens));
   command->add_option("--question-tokens", options->question_tokens, "Tokens of the chat template and the question")
       ->check(CLI::Range(int64_t{0}, kMaxPlanTokens))
       ->capture_default_str();
-  command
-      ->add_option("--policy", options->policy,
-                   "Whose memory: ours, what this program allocates; formula, weights and cache exactly (default: ours "
-                   "where the model runs here)")
-      ->check(CLI::IsMember({"ours", "formula"}));
   command->add_flag("--explain", options->explain, "Show every number with its formula and inputs");
   command->add_flag("--calibrate", options->calibrate, "Measure this machine's speeds again");
   command->add_flag("--lossy", options->load.lossy, "Replace ill-formed UTF-8 instead of refusing the document");
+  command->add_flag("--markdown", options->markdown, "Print Markdown, for reports");
+  command->add_option("--sweep", options->sweep, "Plans of many lengths as CSV: 1000,8000,64000 or 1000..128000");
+  command->add_option("--plot", options->plot, "Draw memory and time against length into an SVG file");
+  command->add_option("--emit", options->emit, "Print the command line that starts llama.cpp or vllm as decided")
+      ->check(CLI::IsMember({"llama.cpp", "vllm"}));
+  command->add_option("--scenario", options->scenario, "A case worked out in full: law-firm")
+      ->check(CLI::IsMember({"law-firm"}));
+  AddSettingOptions(command, options->setting);
   AddEngineOptions(command, options->engine);
   AddPlanOptions(command, options->plan);
   AddOutputOptions(command, options->output);

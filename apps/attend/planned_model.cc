@@ -29,28 +29,27 @@ Result<ModelShape> ReadConfig(const std::string& path) {
 
 }  // namespace
 
-Result<PlannedModel> FindPlannedModel(const EngineOptions& options, const std::string& policy) {
+Result<PlannedModel> FindPlannedModel(const EngineOptions& options) {
   PlannedModel planned;
-  std::optional<ModelShape> shape;
   if (const std::string config = ConfigPath(options.model); !config.empty()) {
-    ATTEND_ASSIGN_OR_RETURN(shape, ReadConfig(config));
+    ATTEND_ASSIGN_OR_RETURN(planned.shape, ReadConfig(config));
   } else if (auto path = FindModel(options); path) {
     ATTEND_ASSIGN_OR_RETURN(planned.front, LoadFrontEnd(*path));
   } else {
     const Preset* preset = FindPreset(options.model);
     if (path.error().code != ErrorCode::kModelNotFound || preset == nullptr) return tl::unexpected(path.error());
-    ATTEND_ASSIGN_OR_RETURN(shape, ReadPreset(*preset));
-  }
-  if (shape && policy == "ours") {
-    return tl::unexpected(UsageError("--policy", "formula for a model without weights here", policy));
-  }
-  if (shape) {
-    planned.footprint = MakeFootprint(std::move(*shape));
-  } else {
-    ATTEND_ASSIGN_OR_RETURN(planned.footprint,
-                            FootprintOf(*planned.front, policy == "formula" ? Policy::kFormula : Policy::kOurs));
+    ATTEND_ASSIGN_OR_RETURN(planned.shape, ReadPreset(*preset));
   }
   return planned;
+}
+
+Result<ModelFootprint> FootprintFor(const PlannedModel& model, Policy policy) {
+  if (model.front) return FootprintOf(*model.front, policy);
+  if (policy == Policy::kOurs) {
+    return tl::unexpected(
+        UsageError("--policy", "formula, llama.cpp, vllm, hf-eager or hf-sdpa: this model does not run here", "ours"));
+  }
+  return MakeFootprint(*model.shape, policy);
 }
 
 }  // namespace attend::cli

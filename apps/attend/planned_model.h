@@ -1,22 +1,25 @@
-// What -m means for a plan: a model that runs here, or only the shape of one: a config.json (a file, its folder, or -
-// for standard input) or a name of data/models.
+// The model that `plan` plans for: one that runs here, or the shape of one alone, from a config.json, a GGUF header or by
+// a name of data/models. No weight is read.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "attend/command.h"
+#include "model/load.h"
 #include "plan/model_footprint.h"
 
 namespace attend::cli {
 
 struct PlannedModel {
-  ModelFootprint footprint;
-  std::optional<ModelFrontEnd> front;  // absent: there are no weights, and no tokenizer to count a document with
+  std::optional<ModelFrontEnd> front;  // with the tokenizer, of a model that runs here
+  std::optional<ModelShape> shape;     // of one that does not
 };
 
-// `policy`: ours, formula, or empty for ours where the model runs here and formula elsewhere. Errors: model_not_found,
-// usage_error for ours without a model that runs here, and those of the model's file.
-Result<PlannedModel> FindPlannedModel(const EngineOptions& options, const std::string& policy);
+// Errors: those of finding and reading the model.
+Result<PlannedModel> FindPlannedModel(const EngineOptions& options);
+
+// Errors: those of the model's file; usage_error for kOurs and a model that does not run here.
+Result<ModelFootprint> FootprintFor(const PlannedModel& model, Policy policy);
 
 }  // namespace attend::cli

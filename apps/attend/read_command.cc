@@ -90,7 +90,9 @@ Result<Plan> Decide(const ReadOptions& options, const Engine& engine, const Prep
                          .question_tokens = question_tokens,
                          .num_questions = static_cast<int64_t>(options.questions.size())};
   ATTEND_ASSIGN_OR_RETURN(const ModelFootprint footprint, FootprintOf(p.front));
-  return PlanFor(footprint, engine, options.plan, work, calibration ? &*calibration : nullptr);
+  ATTEND_ASSIGN_OR_RETURN(const PlanRequest request,
+                          RequestFor(footprint, engine, options.plan, work, calibration ? &*calibration : nullptr));
+  return MakePlan(request);
 }
 
 Result<void> Prepare(const ReadOptions& options, const Engine& engine, Prepared& p) {

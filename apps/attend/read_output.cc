@@ -198,6 +198,7 @@ Json ReadJson(const ReadReport& report) {
   const auto predicted = [&](auto member) {
     return report.plan->times ? Json(((*report.plan->times).*member).expected) : Json();
   };
+  const ModelShape shape = ShapeOf(*report.model);
   return {
       {"schema", "attend.read"},
       {"version", 1},
@@ -209,7 +210,7 @@ Json ReadJson(const ReadReport& report) {
       {"read_tokens", r.read_tokens},
       {"complete", r.read_tokens == d.num_tokens()},
       {"num_replaced", d.document->num_replaced},
-      {"plan", PlanJson(*report.plan, ShapeOf(*report.model), false)},
+      {"plan", PlanJson({.plan = *report.plan, .model = &shape})},
       {"pieces", pieces},
       {"answers", answers},
       {"timings",

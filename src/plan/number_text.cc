@@ -19,6 +19,12 @@ std::string BytesText(uint64_t bytes) {
   return fmt::format("{:.1f} TiB", mib / 0x1p20);
 }
 
+std::string BothBytesText(uint64_t bytes) {
+  const double gb = static_cast<double>(bytes) / 1e9;
+  if (gb < 1) return BytesText(bytes);
+  return gb < 1e4 ? fmt::format("{} ({:.2f} GB)", BytesText(bytes), gb) : fmt::format("{} ({:.1f} TB)", BytesText(bytes), gb / 1e3);
+}
+
 std::string SecondsText(double seconds) {
   if (seconds < 10) return fmt::format("{:.2f} s", seconds);
   if (seconds < 59.5) return fmt::format("{:.0f} s", seconds);

@@ -88,6 +88,7 @@ void FillCosts(const PlanRequest& r, const Decision& d, Plan& p) {
   p.kv_bytes_per_token = shape.KvBytesPerToken(r.kv_format);
   p.kv_bytes_per_late_token = shape.KvBytesPerLateToken(r.kv_format);
   const uint64_t pass_tokens = static_cast<uint64_t>(p.pass_tokens);
+  p.unchunked_bytes = SaturatedAdd(p.memory.total_bytes, UnchunkedActivationBytes(shape, pass_tokens));
   p.kq_buffer_bytes = KqBufferBytes(shape, pass_tokens, r.runtime.ubatch_tokens);
   p.attention_map_bytes = AttentionMapBytes(shape, pass_tokens);
   const Work work = WorkOf(r, d.cut);

@@ -142,6 +142,7 @@ struct Plan {
       0;  // largest document in one pass here, by context and memory: how far a piece may grow; 0: none
 
   PlanMemory memory;
+  uint64_t unchunked_bytes = 0;  // total with the activations of a pass that is not cut into chunks, an estimate
   uint64_t shortfall_bytes = 0;  // refused for memory: what is lacking
   uint64_t kv_bytes_per_token = 0;
   uint64_t kv_bytes_per_late_token = 0;  // once every window is full

@@ -80,9 +80,8 @@ RuntimeMemory Vllm(const ModelShape& shape, KvFormat kv_format, uint64_t tokens,
 RuntimeMemory Transformers(const ModelFootprint& f, KvFormat kv_format, uint64_t tokens, const RuntimeSettings& s) {
   const ModelShape& shape = f.shape;
   const uint64_t sequences = static_cast<uint64_t>(s.concurrent);
-  const uint64_t a_token = 2 * (uint64_t{shape.hidden_size} * 4 + uint64_t{shape.mlp_width} * 3);
   RuntimeMemory m{.kv_bytes = SaturatedMultiply(shape.KvBytes(kv_format, tokens), sequences),
-                  .workspace_bytes = Product({a_token, tokens, sequences})};
+                  .workspace_bytes = SaturatedMultiply(UnchunkedActivationBytes(shape, tokens), sequences)};
   if (f.policy != Policy::kHfEager) return m;
   const uint64_t scores = Product({MostQueryHeads(shape), tokens, tokens, 2 + 4, sequences});
   m.workspace_bytes = SaturatedAdd(m.workspace_bytes, scores);
@@ -110,6 +109,10 @@ RuntimeMemory RuntimeMemoryOf(const ModelFootprint& f, KvFormat kv_format, int64
       return Transformers(f, kv_format, count, s);
   }
   return {.kv_bytes = SaturatedMultiply(f.shape.KvBytes(kv_format, count), static_cast<uint64_t>(s.concurrent))};
+}
+
+uint64_t UnchunkedActivationBytes(const ModelShape& shape, uint64_t tokens) {
+  return SaturatedMultiply(2 * (uint64_t{shape.hidden_size} * 4 + uint64_t{shape.mlp_width} * 3), tokens);
 }
 
 uint64_t KqBufferBytes(const ModelShape& shape, uint64_t cells, int64_t ubatch_tokens) {

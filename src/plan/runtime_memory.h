@@ -41,6 +41,9 @@ struct RuntimeMemory {
 RuntimeMemory RuntimeMemoryOf(const ModelFootprint& footprint, KvFormat kv_format, int64_t tokens,
                               const RuntimeSettings& settings);
 
+// Activations of `tokens` tokens at once, in 16 bits: an estimate, the widest point of one layer.
+uint64_t UnchunkedActivationBytes(const ModelShape& shape, uint64_t tokens);
+
 // heads * cells * n_ubatch * 4 B of the layer with most heads: what flash attention does without.
 uint64_t KqBufferBytes(const ModelShape& shape, uint64_t cells, int64_t ubatch_tokens);
 // Every layer's and head's T x T weights in 16 bits, if they were kept.

@@ -6,24 +6,9 @@
 #include "formats/json.h"
 
 namespace attend {
-namespace {
-
-bool SameLetters(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (lower(a[i]) != lower(b[i])) return false;
-  }
-  return true;
-}
-
-}  // namespace
 
 const Preset* FindPreset(std::string_view name) {
-  for (const Preset& preset : Presets()) {
-    if (SameLetters(preset.name, name)) return &preset;
-  }
-  return nullptr;
+  return FindEmbedded(Presets(), name);
 }
 
 Result<ModelShape> ReadPreset(const Preset& preset) {

@@ -29,13 +29,13 @@ function(attend_isa_flags module)
   endforeach()
 endfunction()
 
-# The models known by name, as a source file of the formats module.
-function(attend_add_presets)
-  set(output ${CMAKE_BINARY_DIR}/generated/presets.cc)
-  file(GLOB models CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/models/*.json)
-  add_custom_command(OUTPUT ${output} DEPENDS ${models} ${CMAKE_SOURCE_DIR}/cmake/presets.cmake
-    COMMAND ${CMAKE_COMMAND} -D MODELS=${CMAKE_SOURCE_DIR}/data/models -D OUTPUT=${output}
-            -P ${CMAKE_SOURCE_DIR}/cmake/presets.cmake)
+# The files of data/<folder>, which the program knows by name, as a source file of the formats module.
+function(attend_embed folder function header)
+  set(output ${CMAKE_BINARY_DIR}/generated/${folder}.cc)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/data/${folder}/*.json)
+  add_custom_command(OUTPUT ${output} DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    COMMAND ${CMAKE_COMMAND} -D FOLDER=${CMAKE_SOURCE_DIR}/data/${folder} -D OUTPUT=${output}
+            -D FUNCTION=${function} -D HEADER=${header} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake)
   target_sources(attend_formats PRIVATE ${output})
 endfunction()
 

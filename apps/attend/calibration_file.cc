@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "attend/user_folders.h"
 #include "attend/version.h"
 #include "base/mapped_file.h"
 #include "formats/json.h"
@@ -83,10 +83,8 @@ tl::unexpected<Error> Unwritable(const std::string& path, const std::string& why
 }  // namespace
 
 std::string CalibrationPath() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return std::string(cache) + "/attend/calibration.json";
-  const char* home = std::getenv("HOME");
-  return home != nullptr && home[0] == '/' ? std::string(home) + "/.cache/attend/calibration.json" : std::string();
+  const std::string folder = CacheFolder();
+  return folder.empty() ? folder : folder + "/calibration.json";
 }
 
 std::optional<Calibration> FindCalibration(const std::string& path, const CalibrationKey& key) {

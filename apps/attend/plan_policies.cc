@@ -14,7 +14,7 @@ struct PolicyPlan {
 
 std::string PolicyRow(const PolicyPlan& p) {
   const PlanMemory& m = p.plan.memory;
-  return fmt::format("{:<10} {:<28} {:>10} {:>10} {:>10} {:>10} {:>12}\n", NameOf(p.plan.policy), VerdictText(p.plan),
+  return fmt::format("{:<10} {:<32} {:>10} {:>10} {:>10} {:>10} {:>12}\n", NameOf(p.plan.policy), VerdictText(p.plan),
                      FormatBytes(m.weights_bytes), FormatBytes(m.kv_bytes),
                      FormatBytes(m.workspace_bytes + m.process_bytes), FormatBytes(m.total_bytes),
                      p.plan.fits_tokens > 0 ? Grouped(p.plan.fits_tokens) : "none");
@@ -52,16 +52,20 @@ Outcome RunPlanPolicies(const PlanCommandOptions& options, const Planning& plann
     fmt::print("{}\n", json.dump(2));
     return 0;
   }
-  fmt::print("{:<10} {:<28} {:>10} {:>10} {:>10} {:>10} {:>12}\n", "policy", "verdict", "weights", "KV cache",
+  fmt::print("{:<10} {:<32} {:>10} {:>10} {:>10} {:>10} {:>12}\n", "policy", "verdict", "weights", "KV cache",
              "workspace", "needed", "fits tokens");
   for (const PolicyPlan& p : plans) fmt::print("{}", PolicyRow(p));
-  const Plan& first = plans.front().plan;
-  fmt::print("\na token: {} B by the formula, {} B where window layers are charged as full ones and before their windows "
-             "are full\n",
-             Grouped(static_cast<int64_t>(first.kv_bytes_per_late_token)),
-             Grouped(static_cast<int64_t>(first.kv_bytes_per_token)));
-  fmt::print("K*Q without flash attention: {}; all attention maps in 16 bits: {}\n", FormatBytes(first.kq_buffer_bytes),
-             FormatBytes(first.attention_map_bytes));
+  const PlanRequest& first = plans.front().request;
+  const ModelShape& shape = first.footprint.shape;
+  const uint64_t tokens = static_cast<uint64_t>(first.document_tokens + first.question_tokens + first.answer_tokens);
+  const auto grouped = [](uint64_t bytes) { return Grouped(static_cast<int64_t>(bytes)); };
+  fmt::print("\na token of the cache in 16 bits: {} B once every window is full, {} B before and where window layers are "
+             "charged as full ones\n",
+             grouped(shape.KvBytesPerLateToken(KvFormat::Both(DType::kF16))),
+             grouped(shape.KvBytesPerToken(KvFormat::Both(DType::kF16))));
+  fmt::print("of one pass: {} of K*Q without flash attention (n_ubatch {}), {} of all attention maps in 16 bits\n",
+             BothBytesText(KqBufferBytes(shape, tokens, first.runtime.ubatch_tokens)), first.runtime.ubatch_tokens,
+             BothBytesText(AttentionMapBytes(shape, tokens)));
   for (const std::string& line : absent) fmt::print("not listed  {}\n", line);
   return 0;
 }

@@ -39,7 +39,8 @@ Json ScenarioJson(const std::string& name, const Scenario& s) {
   for (const ScenarioRow& row : s.rows) {
     rows.push_back({{"quantity", row.quantity}, {"value", row.value}, {"rule", row.rule}, {"numbers", row.numbers}});
   }
-  const ModelShape model{.name = "law-firm-13b"};
+  ModelShape model;
+  model.name = "law-firm-13b";
   for (const ScenarioDecision& d : s.decisions) {
     decisions.push_back({{"situation", d.situation}, {"plan", PlanJson({.plan = d.plan, .model = &model})}});
   }

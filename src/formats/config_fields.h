@@ -1,4 +1,4 @@
-// Checked access to the fields of a config.json.
+// Checked access to the fields of a JSON object: a config.json, a device profile.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,10 +12,11 @@
 namespace attend {
 
 // Fields of one JSON object, each of the right kind and in its range. A field that is null counts as absent;
-// `fallback` stands for an absent one and is not checked.
+// `fallback` stands for an absent one and is not checked. Messages put `outer` before the key: "memory.".
 class ConfigFields {
  public:
-  ConfigFields(const nlohmann::json& object, const HeaderSource& source) : object_(object), source_(source) {}
+  ConfigFields(const nlohmann::json& object, const HeaderSource& source, std::string outer = {})
+      : object_(object), source_(source), outer_(std::move(outer)) {}
 
   const nlohmann::json* Find(const std::string& key) const {
     const auto place = object_.find(key);
@@ -26,7 +27,7 @@ class ConfigFields {
     const nlohmann::json* value = Find(key);
     if (value == nullptr && fallback) return *fallback;
     if (value == nullptr || !value->is_number_integer()) return Wrong(key, "an integer", value);
-    ATTEND_RETURN_IF_ERROR(CheckRange(source_, key, value->get<double>(), {1, static_cast<double>(max)}));
+    ATTEND_RETURN_IF_ERROR(CheckRange(source_, outer_ + key, value->get<double>(), {1, static_cast<double>(max)}));
     return value->get<uint32_t>();
   }
 
@@ -34,7 +35,7 @@ class ConfigFields {
     const nlohmann::json* value = Find(key);
     if (value == nullptr && fallback) return *fallback;
     if (value == nullptr || !value->is_number()) return Wrong(key, "a number", value);
-    ATTEND_RETURN_IF_ERROR(CheckRange(source_, key, value->get<double>(), range));
+    ATTEND_RETURN_IF_ERROR(CheckRange(source_, outer_ + key, value->get<double>(), range));
     return value->get<double>();
   }
 
@@ -53,12 +54,12 @@ class ConfigFields {
   }
 
   tl::unexpected<Error> Wrong(const std::string& key, std::string expected, const nlohmann::json* found) const {
-    return FormatError(source_.bad_value, source_.where, Subject("key", key), std::move(expected),
+    return FormatError(source_.bad_value, source_.where, Subject("key", outer_ + key), std::move(expected),
                        found == nullptr ? "no such key" : std::string("a value of type ") + found->type_name());
   }
 
   tl::unexpected<Error> Unsupported(const std::string& key, std::string expected, std::string found) const {
-    return FormatError(ErrorCode::kUnsupportedFeature, source_.where, Subject("key", key), std::move(expected),
+    return FormatError(ErrorCode::kUnsupportedFeature, source_.where, Subject("key", outer_ + key), std::move(expected),
                        std::move(found));
   }
 
@@ -67,6 +68,7 @@ class ConfigFields {
  private:
   const nlohmann::json& object_;
   const HeaderSource& source_;
+  const std::string outer_;
 };
 
 }  // namespace attend

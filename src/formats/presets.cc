@@ -8,15 +8,6 @@
 namespace attend {
 namespace {
 
-bool SameLetters(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (lower(a[i]) != lower(b[i])) return false;
-  }
-  return true;
-}
-
 // Parameters that are stated and do not follow from the shape: all in the layers, each active.
 void DivideAmongLayers(ModelShape& shape) {
   shape.table_parameters = shape.head_parameters = 0;
@@ -28,10 +19,7 @@ void DivideAmongLayers(ModelShape& shape) {
 }  // namespace
 
 const Preset* FindPreset(std::string_view name) {
-  for (const Preset& preset : Presets()) {
-    if (SameLetters(preset.name, name)) return &preset;
-  }
-  return nullptr;
+  return FindEmbedded(Presets(), name);
 }
 
 Result<ModelShape> ReadPreset(const Preset& preset) {

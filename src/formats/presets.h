@@ -7,14 +7,12 @@
 #include <span>
 #include <string_view>
 
+#include "formats/embedded_file.h"
 #include "formats/model_shape.h"
 
 namespace attend {
 
-struct Preset {
-  std::string_view name;
-  std::string_view json;
-};
+using Preset = EmbeddedFile;
 
 // By name.
 std::span<const Preset> Presets();

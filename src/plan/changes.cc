@@ -116,7 +116,7 @@ class ChangeFinder {
       if (inside_reserve && ReserveBytes(r_) == 0) continue;
       for (const auto& [dtype, price] : kSmallerCaches) {
         const auto format = ParseKvFormat(r_.footprint.policy, NameOf(dtype));
-        if (!format || r_.footprint.shape.KvBytesPerToken(*format) >= BytesPerToken()) continue;
+        if (!format || format->k != dtype || r_.footprint.shape.KvBytesPerToken(*format) >= BytesPerToken()) continue;
         PlanRequest changed = free_;
         changed.kv_format = *format;
         if (inside_reserve && Decide(changed).verdict == Verdict::kOnePass) break;

@@ -13,7 +13,7 @@ struct CacheRise {
   double rise;
 };
 // A block of 32 values with its own scale is our q8/32, and without the rotation of K our q4/32-h.
-constexpr CacheRise kRiseOfCaches[] = {{DType::kF32, 0},      {DType::kBf16, 0},    {DType::kF16, 0.0007},
+constexpr CacheRise kRiseOfCaches[] = {{DType::kF32, 0},      {DType::kBf16, 0},    {DType::kF16, 0},
                                        {DType::kQ8, 0.0018},  {DType::kQ4, 0.1059}, {DType::kQ8_0, 0.0007},
                                        {DType::kQ4_0, 0.1545}};
 

@@ -106,7 +106,7 @@ class LawFirm {
   void AddRounds(std::vector<ScenarioRow>& rows) const {
     const double attention = kRounds * Whole(), all = kRounds * (Whole() + Linear()), saved = Whole() - InPieces();
     rows.push_back({"three rounds, each prefilled anew",
-                    fmt::format("{:.0f} s attention alone, {:.0f} s in all", attention, all),
+                    fmt::format("{:.1f} s attention alone, {:.1f} s in all", attention, all),
                     fmt::format("extract, verify, draft; we prefill once and fork: {:.0f} s and the answers", all / kRounds),
                     {attention, all, all / kRounds}});
     rows.push_back({"what decides", fmt::format("pieces save {:.0f} s a pass ({:.0f} s over three rounds)", saved, kRounds * saved),
@@ -148,6 +148,7 @@ Result<Scenario> LawFirmScenario(double review_minutes) {
                              "8 KV heads) in fp16, one card with 2 TB/s and an effective 100 TFLOP/s. One pass, or 8 pieces "
                              "of 16,000?",
                     .rows = firm.Rows(),
+                    .decisions = {},
                     .both_sides = firm.BothSides()};
   PlanRequest fixed = RequestOn(small, model, review_minutes);
   fixed.piece_tokens = kContractTokens / kPieces;

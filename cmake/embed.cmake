@@ -1,0 +1,11 @@
+# Writes OUTPUT, a source file with the text of every FOLDER/*.json, which FUNCTION of HEADER returns. Run as a script.
+file(GLOB files ${FOLDER}/*.json)
+list(SORT files)
+set(text "#include \"${HEADER}\"\n\nnamespace attend {\nnamespace {\n\nconstexpr EmbeddedFile kFiles[] = {\n")
+foreach(file ${files})
+  get_filename_component(name ${file} NAME_WLE)
+  file(READ ${file} json)
+  string(APPEND text "    {\"${name}\", R\"json(${json})json\"},\n")
+endforeach()
+string(APPEND text "};\n\n}  // namespace\n\nstd::span<const EmbeddedFile> ${FUNCTION}() {\n  return kFiles;\n}\n\n}  // namespace attend\n")
+file(WRITE ${OUTPUT} "${text}")

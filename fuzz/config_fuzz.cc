@@ -1,8 +1,10 @@
-// Any text as a config.json: a header whose numbers fit together, and a shape whose sums are finite, or one error each.
+// Any text as a config.json or a device profile: a header whose numbers fit together, a shape whose sums are finite, a
+// device whose speeds are, or one error each.
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
 
+#include "formats/device_profile.h"
 #include "formats/model_header.h"
 #include "formats/model_shape.h"
 
@@ -31,13 +33,23 @@ bool Fits(const attend::ModelShape& s) {
          s.KvBytes(kFormat, 1000) <= s.KvBytes(kFormat, UINT64_MAX) && std::isfinite(s.AttentionFlops(1000, 1 << 20));
 }
 
+// A plan divides by these.
+bool Fits(const attend::DeviceProfile& d) {
+  const attend::Calibration speeds = attend::SpeedsOf(d, attend::Compute::kBf16);
+  for (const double speed : {speeds.linear_flops_per_s, speeds.attention_flops_per_s, speeds.weight_bytes_per_s}) {
+    if (!std::isfinite(speed) || !(speed > 0)) return false;
+  }
+  return d.memory_bytes > 0 && d.figures.size() >= 6;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto header = attend::ReadModelHeader(text, "fuzz");
   const auto shape = attend::ReadModelShape(text, "fuzz");
-  if (!IsSaid(header) || !IsSaid(shape)) std::abort();
-  if ((header && !Fits(*header)) || (shape && !Fits(*shape))) std::abort();
+  const auto device = attend::ReadDeviceProfile(text, "fuzz");
+  if (!IsSaid(header) || !IsSaid(shape) || !IsSaid(device)) std::abort();
+  if ((header && !Fits(*header)) || (shape && !Fits(*shape)) || (device && !Fits(*device))) std::abort();
   return 0;
 }

@@ -1,12 +1,10 @@
 #include "attend/calibration_file.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "attend/replace_file.h"
 #include "attend/user_folders.h"
 #include "attend/version.h"
 #include "base/mapped_file.h"
@@ -71,15 +69,6 @@ std::optional<Calibration> ReadRates(const Json& entry, const CalibrationKey& ke
   return calibration;
 }
 
-tl::unexpected<Error> Unwritable(const std::string& path, const std::string& why) {
-  return tl::unexpected(Error{.code = ErrorCode::kFileUnwritable,
-                              .where = path,
-                              .subject = {},
-                              .expected = "a cache folder that can be written",
-                              .found = why,
-                              .hint = "set XDG_CACHE_HOME"});
-}
-
 }  // namespace
 
 std::string CalibrationPath() {
@@ -103,18 +92,7 @@ Result<void> StoreCalibration(const std::string& path, const CalibrationKey& key
   }
   for (const auto& [name, member] : kRates) entry[name] = calibration.*member;
   entries.insert(entries.begin(), entry);
-
-  std::error_code failed;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), failed);
-  if (failed) return Unwritable(path, failed.message());
-  const std::string temporary = fmt::format("{}.{}", path, getpid());
-  std::ofstream file(temporary);
-  file << Json{{"schema", "attend.calibration"}, {"version", 1}, {"entries", entries}}.dump(2) << '\n';
-  file.close();
-  if (!file) return Unwritable(temporary, "it cannot be written");
-  std::filesystem::rename(temporary, path, failed);
-  if (failed) return Unwritable(path, failed.message());
-  return {};
+  return ReplaceFile(path, Json{{"schema", "attend.calibration"}, {"version", 1}, {"entries", entries}}.dump(2) + "\n");
 }
 
 }  // namespace attend::cli

@@ -89,6 +89,7 @@ void AddInfo(Registry& registry);
 void AddTokens(Registry& registry);
 void AddScore(Registry& registry);
 void AddModels(Registry& registry);
+void AddDevices(Registry& registry);
 void AddPlan(Registry& registry);
 void AddRead(Registry& registry);
 void AddBench(Registry& registry);

@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   attend::cli::AddScore(registry);
   attend::cli::AddTokens(registry);
   attend::cli::AddModels(registry);
+  attend::cli::AddDevices(registry);
   attend::cli::AddBench(registry);
   attend::cli::AddInfo(registry);
 

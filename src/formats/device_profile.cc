@@ -114,12 +114,19 @@ class Reader {
   }
 
   Result<void> ReadEfficiency(const nlohmann::json& json) {
-    if (ConfigFields(json, source_).Find("efficiency") == nullptr) return {};
-    ATTEND_ASSIGN_OR_RETURN(const nlohmann::json* shares, ReadObject(json, "", "efficiency", kEfficiencyKeys));
+    static const nlohmann::json kNone = nlohmann::json::object();
+    const nlohmann::json* shares = &kNone;
+    if (ConfigFields(json, source_).Find("efficiency") != nullptr) {
+      ATTEND_ASSIGN_OR_RETURN(shares, ReadObject(json, "", "efficiency", kEfficiencyKeys));
+    }
     double* const places[] = {&device_.linear_efficiency, &device_.attention_efficiency, &device_.read_efficiency};
     for (size_t i = 0; i < std::size(places); ++i) {
       const std::string key(kEfficiencyKeys[i]);
+      const size_t stated = device_.figures.size();
       ATTEND_RETURN_IF_ERROR(ReadOptional(*shares, "efficiency.", key, FigureUnit::kShare, *places[i]));
+      if (device_.figures.size() != stated) continue;
+      device_.figures.push_back({"efficiency." + key, fmt::format("{:.0f} %", *places[i] * 100),
+                                 "assumed: the profile states none", *places[i]});
     }
     return {};
   }

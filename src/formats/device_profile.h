@@ -24,7 +24,7 @@
 
 namespace attend {
 
-// One figure as it stands in the file.
+// One figure as it stands in the file, or the default of one that it does not state.
 struct DeviceFigure {
   std::string field;   // "memory", "peak.bf16"
   std::string figure;  // "80 GB"
@@ -41,10 +41,11 @@ struct DeviceProfile {
   double link_bytes_per_s = 0;                  // between cards; 0: none
   double disk_bytes_per_s = 0;                  // reading files; 0: not stated
   std::vector<std::pair<DType, double>> peaks;  // dense FLOP/s of kBf16, kF16, kF32, kI8, those that are stated
-  double linear_efficiency = 0.6;               // where the file has none: what large products usually reach,
-  double attention_efficiency = 0.4;            // fused attention,
-  double read_efficiency = 0.8;                 // and a stream
-  std::vector<DeviceFigure> figures;            // in the order of the format
+  // Without figures of its own: what large products, fused attention and streams usually reach.
+  double linear_efficiency = 0.6;
+  double attention_efficiency = 0.4;
+  double read_efficiency = 0.8;
+  std::vector<DeviceFigure> figures;  // in the order of the format
 
   // nullptr where the file has none.
   const DeviceFigure* Find(std::string_view field) const;

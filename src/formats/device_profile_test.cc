@@ -113,7 +113,10 @@ TEST(DeviceProfile, SpeedsArePeaksTimesWhatIsReached) {
   EXPECT_EQ(int8.linear_flops_per_s, 50e12) << "weights are multiplied in bf16";
   EXPECT_EQ(int8.attention_flops_per_s, 50e12);
   json.erase("efficiency");
-  EXPECT_EQ(Read(json)->linear_efficiency, DeviceProfile{}.linear_efficiency);
+  const auto without = Read(json);
+  EXPECT_EQ(without->linear_efficiency, DeviceProfile{}.linear_efficiency);
+  ASSERT_NE(without->Find("efficiency.linear"), nullptr);
+  EXPECT_THAT(without->Find("efficiency.linear")->source, HasSubstr("assumed"));
 }
 
 TEST(DeviceProfile, ErrorsNameTheKey) {

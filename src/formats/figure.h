@@ -1,5 +1,4 @@
-// A quantity as people write it: a number, a unit, perhaps a space between: "80 GB", "2.04 TB/s", "312 TFLOP/s", "60
-// %".
+// A quantity as people write it, a number and a unit with or without a space between: "80 GB", "312 TFLOP/s", "60%".
 //
 //   unit          spelled                                       a figure may be
 //   bytes         B KB kB MB GB TB (10^3),                      1 B to 1 PiB

@@ -4,6 +4,8 @@
 
 #include "attend/make_plan.h"
 #include "base/mapped_file.h"
+#include "formats/gguf_shape.h"
+#include "formats/gguf_weights.h"
 #include "formats/model_shapes.h"
 #include "formats/presets.h"
 
@@ -29,28 +31,74 @@ Result<ModelShape> ReadConfig(const std::string& path) {
   return ReadModelShape(text, path == "-" ? "standard input" : path);
 }
 
+// A file of a model that does not run here is planned by its header. Damage stays an error: of the file's bytes only
+// those of the weights may be missing.
+bool MayBePlanned(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kUnsupportedArchitecture:
+    case ErrorCode::kUnsupportedFeature:
+    case ErrorCode::kUnsupportedTensorType:
+    case ErrorCode::kTokenizerUnsupported:
+    case ErrorCode::kGgufTruncated:
+    case ErrorCode::kGgufBadOffset:  // beyond the file's end
+      return true;
+    default:
+      return false;
+  }
+}
+
+Result<ModelFootprint> FootprintOfHeader(const std::string& path) {
+  ATTEND_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::OpenHeader(path));
+  ATTEND_ASSIGN_OR_RETURN(ModelShape shape, ShapeOfGguf(file));
+  const auto num_layers = static_cast<uint32_t>(shape.layers.size());
+  ATTEND_ASSIGN_OR_RETURN(const GgufWeights weights, WeighTensors(file, shape.architecture, num_layers));
+  if (file.data_offset() + weights.bytes > file.bytes().size()) {
+    shape.doubts.push_back("the file ends before its weights do: it is planned as if it were whole");
+  }
+  return ModelFootprint{.shape = std::move(shape),
+                        .activations = {},
+                        .policy = Policy::kFormula,
+                        .weights_bytes = weights.bytes,
+                        .decode_weight_bytes = weights.token_bytes};
+}
+
+Result<PlannedModel> PlanFile(const std::string& path, const std::string& policy) {
+  PlannedModel planned;
+  auto front = LoadFrontEnd(path);
+  if (front) {
+    planned.front = std::move(*front);
+    ATTEND_ASSIGN_OR_RETURN(planned.footprint,
+                            FootprintOf(*planned.front, policy == "formula" ? Policy::kFormula : Policy::kOurs));
+    return planned;
+  }
+  std::error_code ignored;
+  if (!MayBePlanned(front.error()) || std::filesystem::is_directory(path, ignored)) {
+    return tl::unexpected(std::move(front.error()));
+  }
+  ATTEND_ASSIGN_OR_RETURN(planned.footprint, FootprintOfHeader(path));
+  return planned;
+}
+
+Result<PlannedModel> PlanShape(Result<ModelShape> shape) {
+  if (!shape) return tl::unexpected(std::move(shape.error()));
+  return PlannedModel{.footprint = MakeFootprint(std::move(*shape), kWeightBytes), .front = std::nullopt};
+}
+
+// The name of a preset is not the beginning of a local model's name: that one is found by all of its own.
+Result<PlannedModel> FindAny(const EngineOptions& options, const std::string& policy) {
+  if (const std::string config = ConfigPath(options.model); !config.empty()) return PlanShape(ReadConfig(config));
+  const Preset* preset = Exists(options.model) ? nullptr : FindPreset(options.model);
+  if (preset != nullptr) return PlanShape(ReadPreset(*preset));
+  ATTEND_ASSIGN_OR_RETURN(const std::string path, FindModel(options));
+  return PlanFile(path, policy);
+}
+
 }  // namespace
 
 Result<PlannedModel> FindPlannedModel(const EngineOptions& options, const std::string& policy) {
-  PlannedModel planned;
-  std::optional<ModelShape> shape;
-  if (const std::string config = ConfigPath(options.model); !config.empty()) {
-    ATTEND_ASSIGN_OR_RETURN(shape, ReadConfig(config));
-  } else if (auto path = FindModel(options); path) {
-    ATTEND_ASSIGN_OR_RETURN(planned.front, LoadFrontEnd(*path));
-  } else {
-    const Preset* preset = FindPreset(options.model);
-    if (path.error().code != ErrorCode::kModelNotFound || preset == nullptr) return tl::unexpected(path.error());
-    ATTEND_ASSIGN_OR_RETURN(shape, ReadPreset(*preset));
-  }
-  if (shape && policy == "ours") {
-    return tl::unexpected(UsageError("--policy", "formula for a model without weights here", policy));
-  }
-  if (shape) {
-    planned.footprint = MakeFootprint(std::move(*shape), kWeightBytes);
-  } else {
-    ATTEND_ASSIGN_OR_RETURN(planned.footprint,
-                            FootprintOf(*planned.front, policy == "formula" ? Policy::kFormula : Policy::kOurs));
+  ATTEND_ASSIGN_OR_RETURN(PlannedModel planned, FindAny(options, policy));
+  if (!planned.front && policy == "ours") {
+    return tl::unexpected(UsageError("--policy", "formula for a model that does not run here", policy));
   }
   return planned;
 }

@@ -1,5 +1,6 @@
 // What -m means for a plan: a model that runs here, or only the shape of one: a config.json (a file, its folder, or -
-// for standard input) or a name of data/models.
+// for standard input), a name of data/models, or a GGUF file that does not run here, whose weights may be missing. A
+// name of data/models goes before names of local models, a path before both.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,7 @@ namespace attend::cli {
 
 struct PlannedModel {
   ModelFootprint footprint;
-  std::optional<ModelFrontEnd> front;  // absent: there are no weights, and no tokenizer to count a document with
+  std::optional<ModelFrontEnd> front;  // absent: it does not run here, and there is no tokenizer to count a document
 };
 
 // `policy`: ours, formula, or empty for ours where the model runs here and formula elsewhere. Errors: model_not_found,

@@ -8,8 +8,26 @@
 namespace attend {
 
 // q4_0, q4_1 and q8_0 are the 32-value blocks of GGUF files; q8 and q4 the cells of a cache, whose scales are kept
-// apart (tensor/cache_descriptor.h).
-enum class DType { kF32, kF16, kBf16, kF64, kI8, kI16, kI32, kI64, kU8, kBool, kQ4_0, kQ4_1, kQ8_0, kQ8, kQ4 };
+// apart (tensor/cache_descriptor.h). Foreign: of a file, in a type that is not computed with here; such a tensor's
+// bytes are known, its values are not.
+enum class DType {
+  kF32,
+  kF16,
+  kBf16,
+  kF64,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kU8,
+  kBool,
+  kQ4_0,
+  kQ4_1,
+  kQ8_0,
+  kQ8,
+  kQ4,
+  kForeign
+};
 
 struct DTypeInfo {
   std::string_view name;
@@ -49,6 +67,8 @@ constexpr DTypeInfo InfoOf(DType dtype) {
       return {"q8", 1, 1};
     case DType::kQ4:
       return {"q4", 2, 1};
+    case DType::kForeign:
+      return {"foreign", 1, 0};
   }
   return {"unknown", 1, 0};
 }

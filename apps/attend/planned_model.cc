@@ -2,10 +2,9 @@
 
 #include <filesystem>
 
+#include "attend/header_footprint.h"
 #include "attend/make_plan.h"
 #include "base/mapped_file.h"
-#include "formats/gguf_shape.h"
-#include "formats/gguf_weights.h"
 #include "formats/model_shapes.h"
 #include "formats/presets.h"
 
@@ -47,21 +46,6 @@ bool MayBePlanned(const Error& error) {
   }
 }
 
-Result<ModelFootprint> FootprintOfHeader(const std::string& path) {
-  ATTEND_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::OpenHeader(path));
-  ATTEND_ASSIGN_OR_RETURN(ModelShape shape, ShapeOfGguf(file));
-  const auto num_layers = static_cast<uint32_t>(shape.layers.size());
-  ATTEND_ASSIGN_OR_RETURN(const GgufWeights weights, WeighTensors(file, shape.architecture, num_layers));
-  if (file.data_offset() + weights.bytes > file.bytes().size()) {
-    shape.doubts.push_back("the file ends before its weights do: it is planned as if it were whole");
-  }
-  return ModelFootprint{.shape = std::move(shape),
-                        .activations = {},
-                        .policy = Policy::kFormula,
-                        .weights_bytes = weights.bytes,
-                        .decode_weight_bytes = weights.token_bytes};
-}
-
 Result<PlannedModel> PlanFile(const std::string& path, const std::string& policy) {
   PlannedModel planned;
   auto front = LoadFrontEnd(path);
@@ -71,11 +55,10 @@ Result<PlannedModel> PlanFile(const std::string& path, const std::string& policy
                             FootprintOf(*planned.front, policy == "formula" ? Policy::kFormula : Policy::kOurs));
     return planned;
   }
+  if (!MayBePlanned(front.error())) return tl::unexpected(std::move(front.error()));
   std::error_code ignored;
-  if (!MayBePlanned(front.error()) || std::filesystem::is_directory(path, ignored)) {
-    return tl::unexpected(std::move(front.error()));
-  }
-  ATTEND_ASSIGN_OR_RETURN(planned.footprint, FootprintOfHeader(path));
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  ATTEND_ASSIGN_OR_RETURN(planned.footprint, is_folder ? FootprintOfFolder(path) : FootprintOfGguf(path));
   return planned;
 }
 

@@ -1,5 +1,5 @@
 // What -m means for a plan: a model that runs here, or only the shape of one: a config.json (a file, its folder, or -
-// for standard input), a name of data/models, or a GGUF file that does not run here, whose weights may be missing. A
+// for standard input), a name of data/models, or a GGUF file or folder that does not run here (header_footprint.h). A
 // name of data/models goes before names of local models, a path before both.
 #pragma once
 

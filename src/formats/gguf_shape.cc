@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "formats/gguf_attention.h"
-#include "formats/gguf_kv_heads.h"
 #include "formats/gguf_layers.h"
 #include "formats/gguf_weights.h"
+#include "formats/kv_heads.h"
 
 namespace attend {
 namespace {
@@ -137,7 +137,7 @@ class GgufShapeReader {
 
   // Of an architecture that is not known the matrices may be of another kind: the dearer figure counts, with a doubt.
   Result<void> CheckKvHeads(bool is_known) {
-    auto fault = FindKvHeadsFault(file_, shape_);
+    auto fault = FindKvHeadsFault(shape_, file_.tensors(), TensorNaming::kGguf, file_.name());
     if (!fault) return {};
     if (is_known) return tl::unexpected(std::move(fault->error));
     Doubt(fault->error.subject + ": " + fault->error.expected + "; its own " + fault->error.found +

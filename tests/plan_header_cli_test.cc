@@ -1,4 +1,4 @@
-// attend plan of GGUF files that do not run here: other architectures, other types of tensors, weights not yet fetched.
+// attend plan of files that do not run here: other architectures, other types of tensors, weights not yet fetched.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ CliResult Plan(const CliFolder& home, const std::string& model, std::vector<std:
   return home.Run(more);
 }
 
-TEST(PlanGguf, AnyArchitectureAndTypeByItsHeaderAlone) {
+TEST(PlanHeader, AnyArchitectureAndTypeByItsHeaderAlone) {
   const CliFolder home;
   HeaderBuilder builder = SmallHeader("gpt-oss").Set("attention.sliding_window", 128);
   builder.Set("expert_count", 4).Set("expert_used_count", 1);
@@ -41,7 +41,7 @@ TEST(PlanGguf, AnyArchitectureAndTypeByItsHeaderAlone) {
   EXPECT_THAT(ours.err, HasSubstr("does not run here"));
 }
 
-TEST(PlanGguf, AWholeFileLeavesNoDoubt) {
+TEST(PlanHeader, AWholeFileLeavesNoDoubt) {
   const CliFolder home;
   testing::GgufBuilder builder = TinyLlama();
   for (auto& [key, value] : std::vector(builder.keys)) {
@@ -55,7 +55,7 @@ TEST(PlanGguf, AWholeFileLeavesNoDoubt) {
 }
 
 // Of a llama model, too, the first bytes are enough; a tokenizer of another kind is no obstacle.
-TEST(PlanGguf, ALlamaModelThatIsNotAllHere) {
+TEST(PlanHeader, ALlamaModelThatIsNotAllHere) {
   const CliFolder home;
   testing::Bytes bytes = TinyLlama().Uint32("llama.context_length", 4096).Build();
   bytes.resize(bytes.size() - 100);
@@ -69,7 +69,7 @@ TEST(PlanGguf, ALlamaModelThatIsNotAllHere) {
   EXPECT_EQ(spm.status, 0) << spm.err;
 }
 
-TEST(PlanGguf, DamageStaysAnError) {
+TEST(PlanHeader, DamageStaysAnError) {
   const CliFolder home;
   const auto refused = [&](const testing::Bytes& bytes, const char* code) {
     const CliResult result = Plan(home, home.Write("bad.gguf", bytes));
@@ -88,7 +88,32 @@ TEST(PlanGguf, DamageStaysAnError) {
   refused(type.file.Header(), "gguf_bad_type");
 }
 
-TEST(PlanGguf, ANameOfAPresetIsNotTheBeginningOfALocalName) {
+// A Hugging Face folder of another architecture: its config.json, and the tensor list beside it.
+TEST(PlanHeader, AFolderThatDoesNotRunHere) {
+  const CliFolder home;
+  const auto plan_with = [&](int kv_heads) {
+    json config = {{"model_type", "qwen3"},    {"hidden_size", 64},
+                   {"num_hidden_layers", 1},   {"vocab_size", 100},
+                   {"num_attention_heads", 4}, {"num_key_value_heads", kv_heads},
+                   {"intermediate_size", 128}, {"max_position_embeddings", 4096}};
+    home.Write("folder/config.json", config.dump());
+    return Plan(home, home.Path("folder"));
+  };
+  const std::string list =
+      R"({"model.layers.0.self_attn.k_proj.weight":{"dtype":"F16","shape":[32,64],"data_offsets":[0,4096]}})";
+  testing::Bytes file;
+  testing::AppendString(file, list);
+  file.resize(file.size() + 4096);
+  home.Write("folder/model.safetensors", file);
+  const CliResult right = plan_with(2), wrong = plan_with(4);
+  ASSERT_EQ(right.status, 0) << right.err;
+  EXPECT_EQ(json::parse(right.out).at("memory").at("weights_bytes"), 4096);
+  EXPECT_EQ(wrong.status, 3);
+  EXPECT_THAT(wrong.err, HasSubstr("64 rows: 4 KV heads, a cache of 256 B a token"));
+  EXPECT_THAT(wrong.err, HasSubstr("32 rows: 2 KV heads, a cache of 128 B a token"));
+}
+
+TEST(PlanHeader, ANameOfAPresetIsNotTheBeginningOfALocalName) {
   const CliFolder home;
   home.Write(".cache/attend/models/llama-3.1-8b-of-mine.gguf",
              TinyLlama().Uint32("llama.context_length", 4096).Build());

@@ -1,5 +1,6 @@
-// The model that `plan` plans for: one that runs here, or the shape of one alone, from a config.json, a GGUF header or by
-// a name of data/models. No weight is read.
+// What -m means for a plan: a model that runs here, or only the shape of one: a config.json (a file, its folder, or -
+// for standard input), a name of data/models, or a GGUF file or folder that does not run here (header_footprint.h). A
+// name of data/models goes before names of local models, a path before both.
 #pragma once
 
 #include <optional>
@@ -12,8 +13,9 @@
 namespace attend::cli {
 
 struct PlannedModel {
-  std::optional<ModelFrontEnd> front;  // with the tokenizer, of a model that runs here
-  std::optional<ModelShape> shape;     // of one that does not
+  std::optional<ModelFrontEnd> front;    // with the tokenizer, of a model that runs here
+  std::optional<ModelFootprint> header;  // of a file or folder that does not: its weights as they are stored
+  std::optional<ModelShape> shape;       // of a configuration or a name
 };
 
 // Errors: those of finding and reading the model.

@@ -16,7 +16,9 @@ tl::unexpected<Error> BadLayer(std::string subject, std::string expected, std::s
 
 Result<void> CheckLayer(const CacheDescriptor& d) {
   const KvFormat& f = d.format;
-  if (d.kind == CacheKind::kLinear) return BadLayer("cache kind", "full, window or none", "linear");
+  if (d.kind == CacheKind::kLinear || d.kind == CacheKind::kShared) {
+    return BadLayer("cache kind", "full, window or none", std::string(NameOf(d.kind)));
+  }
   if (!IsKvDType(f.k) || !IsKvDType(f.v)) return BadLayer("kv format", "f32, bf16, f16, q8 or q4", NameOf(f));
   if (f.scale_group != kWholeHead && f.scale_group != kGroupValues) {
     return BadLayer("kv scale group", "the whole head or 32 values", std::to_string(f.scale_group));

@@ -5,6 +5,7 @@
 
 #include "formats/config_layers.h"
 #include "formats/json.h"
+#include "formats/layer_cache.h"
 #include "formats/model_shape.h"
 
 namespace attend {
@@ -41,18 +42,18 @@ struct AttentionSizes {
     return 1.0 * hidden_size * head_dim * (num_q_heads * (gates_attention ? 3.0 : 2.0) + 2.0 * num_kv_heads);
   }
 
-  // S [v heads, Dk, Dv] in float32 and the last inputs of the convolution in 16 bits.
-  uint64_t StateBytes() const {
-    const uint64_t k = uint64_t{linear_k_heads} * linear_k_dim, v = uint64_t{linear_v_heads} * linear_v_dim;
-    return v * linear_k_dim * 4 + (2 * k + v) * (conv_width - 1) * 2;
+  StateSizes State() const {
+    return {.inner_size = linear_v_heads * linear_v_dim,
+            .state_size = linear_k_dim,
+            .num_groups = linear_k_heads,
+            .conv_width = conv_width};
   }
 
   LayerShape Layer(CacheKind kind) const {
     LayerShape layer;
-    layer.cache.kind = kind;
     layer.parameters = 2.0 * hidden_size;  // norms
     if (kind == CacheKind::kLinear) {
-      layer.cache.state_bytes = StateBytes();
+      layer.cache = StateCache(State());
       layer.parameters += StateParameters();
       return layer;
     }
@@ -60,10 +61,10 @@ struct AttentionSizes {
     layer.num_q_heads = num_q_heads;
     layer.qk_head_dim = is_latent ? nope_dim + rope_dim : head_dim;
     layer.v_head_dim = is_latent ? v_dim : head_dim;
-    layer.cache.num_kv_heads = is_latent ? 1 : num_kv_heads;
-    layer.cache.k_head_dim = is_latent ? kv_rank + rope_dim : head_dim;
-    layer.cache.v_head_dim = is_latent ? kv_rank : head_dim;
-    layer.cache.v_in_k = is_latent;
+    layer.cache.num_kv_heads = num_kv_heads;
+    layer.cache.k_head_dim = layer.cache.v_head_dim = head_dim;
+    if (is_latent) layer.cache = LatentCache(kv_rank, rope_dim);
+    layer.cache.kind = kind;
     if (kind == CacheKind::kWindow) layer.cache.window_tokens = window_tokens;
     layer.parameters += Parameters();
     return layer;
@@ -242,18 +243,17 @@ class ShapeReader {
   }
   bool TiesByDefault() const { return !family_.gated_mlp || shape_.architecture.starts_with("gemma"); }
 
-  // The length after the scaling, once: max_position_embeddings is that already, or the length before it where the
-  // factor was added to a finished model.
   Result<void> ReadTrainedTokens() {
     ATTEND_ASSIGN_OR_RETURN(shape_.trained_tokens,
                             Number({"max_position_embeddings", "n_positions", "seq_length"}, kMaxSeqLen));
     const json* rope = fields_.Find(KeyOf(fields_, {"rope_parameters", "rope_scaling"}));
     if (rope == nullptr || !rope->is_object()) return {};
     const ConfigFields scaling(*rope, source_);
+    ATTEND_ASSIGN_OR_RETURN(const std::string kind, scaling.Text(KeyOf(scaling, {"rope_type", "type"}), "default"));
+    if (kind == "llama3") return {};  // its factor stretches frequencies, not the length
     ATTEND_ASSIGN_OR_RETURN(const uint32_t original, scaling.Number("original_max_position_embeddings", kMaxSeqLen, 0));
     ATTEND_ASSIGN_OR_RETURN(const double factor, scaling.Real("factor", kRopeFactorRange, 1));
-    const double scaled = std::min<double>(original * factor, kMaxSeqLen);
-    shape_.trained_tokens = std::max(shape_.trained_tokens, static_cast<uint32_t>(scaled));
+    shape_.trained_tokens = TrainedTokens(shape_.trained_tokens, original, factor);
     return {};
   }
 

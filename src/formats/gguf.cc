@@ -62,6 +62,13 @@ Result<GgufFile> GgufFile::Open(const std::string& path) {
   return file;
 }
 
+Result<GgufFile> GgufFile::OpenHeader(const std::string& path) {
+  ATTEND_ASSIGN_OR_RETURN(MappedFile mapping, MappedFile::Open(path));
+  ATTEND_ASSIGN_OR_RETURN(GgufFile file, ParseHeader(mapping.bytes(), path));
+  file.mapping_ = std::move(mapping);
+  return file;
+}
+
 const GgufEntry* GgufFile::FindEntry(std::string_view key) const {
   const auto position = entry_index_.Find(key, [&](size_t i) { return entries_[i].key; });
   return position ? &entries_[*position] : nullptr;
@@ -165,6 +172,21 @@ Result<std::vector<float>> GgufFile::Floats(std::string_view key) const {
   ATTEND_ASSIGN_OR_RETURN(const GgufEntry* entry, Need(key, fits, "array of float32"));
   std::vector<float> values(entry->count);
   if (!values.empty()) std::memcpy(values.data(), bytes_.data() + entry->offset, values.size() * sizeof(float));
+  return values;
+}
+
+Result<std::vector<bool>> GgufFile::Bools(std::string_view key) const {
+  const auto fits = [](const GgufEntry& entry) { return IsArrayOf(entry, GgufType::kBool); };
+  ATTEND_ASSIGN_OR_RETURN(const GgufEntry* entry, Need(key, fits, "array of bool"));
+  std::vector<bool> values(entry->count);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint8_t value = bytes_[entry->offset + i];
+    if (value > 1) {
+      return FormatError(ErrorCode::kGgufBadValue, name_, Subject("key", key), "0 or 1", std::to_string(value),
+                         entry->offset + i);
+    }
+    values[i] = value == 1;
+  }
   return values;
 }
 

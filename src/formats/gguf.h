@@ -10,6 +10,9 @@
 //   ATTEND_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open("model.gguf"));
 //   ATTEND_ASSIGN_OR_RETURN(const uint64_t num_layers, file.Unsigned("llama.block_count"));
 //   std::span<const uint8_t> rows = file.Data(*file.FindTensor("token_embd.weight"));
+//
+// OpenHeader and ParseHeader read the same, with the same checks, but need no data behind the table and take tensors of
+// every type of ggml: for a plan, the first megabytes of a model are enough.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "formats/gguf_value.h"
@@ -32,12 +36,15 @@ class GgufFile {
   static Result<GgufFile> Open(const std::string& path);
   // The bytes are not copied and must outlive the object and its views. `name` stands in messages.
   static Result<GgufFile> Parse(std::span<const uint8_t> bytes, std::string name);
+  static Result<GgufFile> OpenHeader(const std::string& path);
+  static Result<GgufFile> ParseHeader(std::span<const uint8_t> bytes, std::string name);
 
   const std::string& name() const { return name_; }
   uint32_t version() const { return version_; }
   uint32_t alignment() const { return alignment_; }  // of each tensor's offset; may be as small as 1
   uint64_t data_offset() const { return data_offset_; }
   std::span<const uint8_t> bytes() const { return bytes_; }
+  bool has_data() const { return has_data_; }  // false: read by OpenHeader or ParseHeader
   // To release pages and to see whether the file changed; nullptr after Parse.
   const MappedFile* mapping() const { return mapping_ ? &*mapping_ : nullptr; }
 
@@ -59,12 +66,16 @@ class GgufFile {
   Result<std::vector<std::string_view>> Strings(std::string_view key) const;  // any bytes
   Result<std::vector<int64_t>> Integers(std::string_view key) const;          // int32 or uint32 elements
   Result<std::vector<float>> Floats(std::string_view key) const;              // float32 elements
+  Result<std::vector<bool>> Bools(std::string_view key) const;                // bool elements
 
   // Tensors, in the order of the file.
   const std::vector<TensorEntry>& tensors() const { return tensors_; }
   const TensorEntry* FindTensor(std::string_view name) const;
-  // Precondition: the entry is one of tensors().
-  std::span<const uint8_t> Data(const TensorEntry& tensor) const { return bytes_.subspan(tensor.offset, tensor.bytes); }
+  // Preconditions: has_data(), and the entry is one of tensors().
+  std::span<const uint8_t> Data(const TensorEntry& tensor) const {
+    ATTEND_CHECK(has_data_);
+    return bytes_.subspan(tensor.offset, tensor.bytes);
+  }
 
  private:
   friend class GgufParser;
@@ -78,6 +89,7 @@ class GgufFile {
   uint32_t version_ = 0;
   uint32_t alignment_ = 32;
   uint64_t data_offset_ = 0;
+  bool has_data_ = true;
   std::vector<GgufEntry> entries_;
   std::vector<TensorEntry> tensors_;
   NameIndex entry_index_;

@@ -3,8 +3,7 @@
 #include <utility>
 
 #include "formats/expected_tensors.h"
-#include "formats/format_error.h"
-#include "formats/header_checks.h"
+#include "formats/gguf_fields.h"
 #include "formats/model_header.h"
 #include "formats/tokenizer_check.h"
 
@@ -13,62 +12,29 @@ namespace {
 
 constexpr const char* kDivisors = "rope_freqs.weight";
 
-// Of a key's value, for messages. Precondition: the key is there.
-uint64_t OffsetOf(const GgufFile& file, std::string_view key) {
-  return file.FindEntry(key)->offset;
-}
-
-// The header's fields by their keys, each in its range. `fallback` stands for an absent key and is not checked.
-class GgufFields {
- public:
-  GgufFields(const GgufFile& file, const HeaderSource& source) : file_(file), source_(source) {}
-
-  Result<uint32_t> Number(const std::string& key, uint32_t max, std::optional<uint32_t> fallback = std::nullopt) const {
-    if (fallback && !file_.Has(key)) return *fallback;
-    ATTEND_ASSIGN_OR_RETURN(const uint64_t value, file_.Unsigned(key));
-    ATTEND_RETURN_IF_ERROR(
-        CheckRange(source_, key, static_cast<double>(value), {1, static_cast<double>(max)}, OffsetOf(file_, key)));
-    return static_cast<uint32_t>(value);
-  }
-
-  Result<double> Real(const std::string& key, Range range, std::optional<double> fallback = std::nullopt) const {
-    if (fallback && !file_.Has(key)) return *fallback;
-    ATTEND_ASSIGN_OR_RETURN(const double value, file_.Float(key));
-    ATTEND_RETURN_IF_ERROR(CheckRange(source_, key, value, range, OffsetOf(file_, key)));
-    return value;
-  }
-
- private:
-  const GgufFile& file_;
-  const HeaderSource& source_;
-};
-
-tl::unexpected<Error> Unsupported(const GgufFile& file, std::string_view key, std::string expected, std::string found) {
-  return FormatError(ErrorCode::kUnsupportedFeature, file.name(), Subject("key", key), std::move(expected),
-                     std::move(found), OffsetOf(file, key));
-}
-
 // Keys that change the arithmetic of a llama model in a way that is not implemented.
-Result<void> RefuseFeatures(const GgufFile& file, const HeaderSource& source) {
+Result<void> RefuseFeatures(const GgufFile& file, const GgufFields& fields) {
   constexpr std::string_view kExperts = "llama.expert_count";
   ATTEND_ASSIGN_OR_RETURN(const uint64_t num_experts, file.UnsignedOr(kExperts, 0));
   ATTEND_ASSIGN_OR_RETURN(const uint64_t num_used, file.UnsignedOr("llama.expert_used_count", 0));
   if (num_used > num_experts) {
-    return FormatError(source.bad_value, file.name(), "key 'llama.expert_used_count'",
-                       "at most " + std::to_string(num_experts), std::to_string(num_used),
-                       OffsetOf(file, "llama.expert_used_count"));
+    return fields.BadValue("llama.expert_used_count", "at most " + std::to_string(num_experts),
+                           std::to_string(num_used));
   }
-  if (num_experts > 0) return Unsupported(file, kExperts, "no experts", std::to_string(num_experts));
+  if (num_experts > 0) return fields.Unsupported(kExperts, "no experts", std::to_string(num_experts));
+  for (const std::string_view key : {"llama.attention.head_count", "llama.attention.head_count_kv"}) {
+    if (fields.IsArray(key)) return fields.Unsupported(key, "one number for all layers", "an array");
+  }
   constexpr std::string_view kWindow = "llama.attention.sliding_window";
   ATTEND_ASSIGN_OR_RETURN(const uint64_t window, file.UnsignedOr(kWindow, 0));
-  if (window > 0) return Unsupported(file, kWindow, "no sliding window", std::to_string(window));
+  if (window > 0) return fields.Unsupported(kWindow, "no sliding window", std::to_string(window));
   constexpr std::string_view kCausal = "llama.attention.causal";
   ATTEND_ASSIGN_OR_RETURN(const bool is_causal, file.BoolOr(kCausal, true));
-  if (!is_causal) return Unsupported(file, kCausal, "true", "false");
+  if (!is_causal) return fields.Unsupported(kCausal, "true", "false");
   for (const std::string_view key :
        {"llama.attention.clamp_kqv", "llama.attention.scale", "llama.attn_logit_softcapping",
         "llama.final_logit_softcapping", "llama.embedding_scale", "llama.residual_scale", "llama.logit_scale"}) {
-    if (file.Has(key)) return Unsupported(file, key, "no such key", "one");
+    if (file.Has(key)) return fields.Unsupported(key, "no such key", "one");
   }
   return {};
 }
@@ -79,7 +45,7 @@ Result<RopeScaling> ReadScaling(const GgufFile& file, const GgufFields& fields, 
       file.Has("llama.rope.scaling.factor") ? "llama.rope.scaling.factor" : "llama.rope.scale_linear";
   RopeScaling scaling;
   ATTEND_ASSIGN_OR_RETURN(const std::string_view type, file.StringOr(kType, file.Has(factor_key) ? "linear" : "none"));
-  if (type != "none" && type != "linear") return Unsupported(file, kType, "'none' or 'linear'", Quote(type));
+  if (type != "none" && type != "linear") return fields.Unsupported(kType, "'none' or 'linear'", Quote(type));
   if (type == "linear") {
     ATTEND_ASSIGN_OR_RETURN(const double factor, file.FloatOr(factor_key, 0));
     if (factor != 0 && factor != 1) {  // 0 is how converters write "none"
@@ -111,7 +77,7 @@ Result<RopeScaling> ReadScaling(const GgufFile& file, const GgufFields& fields, 
 }
 
 // From the tokenizer, the embedding's rows and the key, which must agree.
-Result<uint32_t> ReadVocabSize(const GgufFile& file) {
+Result<uint32_t> ReadVocabSize(const GgufFile& file, const GgufFields& fields) {
   ATTEND_ASSIGN_OR_RETURN(const std::optional<uint64_t> num_tokens, CheckTokenizer(file));
   const TensorEntry* table = file.FindTensor("token_embd.weight");
   if (table == nullptr) {
@@ -131,9 +97,8 @@ Result<uint32_t> ReadVocabSize(const GgufFile& file) {
   }
   ATTEND_ASSIGN_OR_RETURN(const uint64_t vocab_size, file.UnsignedOr("llama.vocab_size", rows));
   if (vocab_size != rows) {
-    return FormatError(ErrorCode::kGgufBadValue, file.name(), "key 'llama.vocab_size'",
-                       std::to_string(rows) + ", the rows of token_embd.weight", std::to_string(vocab_size),
-                       OffsetOf(file, "llama.vocab_size"));
+    return fields.BadValue("llama.vocab_size", std::to_string(rows) + ", the rows of token_embd.weight",
+                           std::to_string(vocab_size));
   }
   return static_cast<uint32_t>(rows);
 }
@@ -160,7 +125,7 @@ Result<ModelHeader> ReadModelHeader(const GgufFile& file) {
   ATTEND_ASSIGN_OR_RETURN(header.architecture, file.String("general.architecture"));
   if (header.architecture != "llama") {
     return FormatError(ErrorCode::kUnsupportedArchitecture, file.name(), "key 'general.architecture'", "'llama'",
-                       Quote(header.architecture), OffsetOf(file, "general.architecture"));
+                       Quote(header.architecture), file.FindEntry("general.architecture")->offset);
   }
   ATTEND_ASSIGN_OR_RETURN(header.name, file.StringOr("general.name", ""));
   const HeaderSource source = {.bad_value = ErrorCode::kGgufBadValue,
@@ -170,14 +135,14 @@ Result<ModelHeader> ReadModelHeader(const GgufFile& file) {
                                .num_kv_heads = "llama.attention.head_count_kv",
                                .rotary_dim = "llama.rope.dimension_count"};
   const GgufFields fields(file, source);
-  ATTEND_RETURN_IF_ERROR(RefuseFeatures(file, source));
+  ATTEND_RETURN_IF_ERROR(RefuseFeatures(file, fields));
   ATTEND_RETURN_IF_ERROR(ReadSizes(fields, source, header));
   ATTEND_ASSIGN_OR_RETURN(const double eps, fields.Real("llama.attention.layer_norm_rms_epsilon", kNormEpsRange));
   header.norm_eps = static_cast<float>(eps);
   ATTEND_ASSIGN_OR_RETURN(header.rope_theta, fields.Real("llama.rope.freq_base", kRopeThetaRange, 10000));
   header.rope_style = RopeStyle::kInterleaved;
   ATTEND_ASSIGN_OR_RETURN(header.rope_scaling, ReadScaling(file, fields, header.rotary_dim));
-  ATTEND_ASSIGN_OR_RETURN(header.vocab_size, ReadVocabSize(file));
+  ATTEND_ASSIGN_OR_RETURN(header.vocab_size, ReadVocabSize(file, fields));
   header.tied_embeddings = file.FindTensor("output.weight") == nullptr;
   const TensorCheck check = {.where = file.name(),
                              .missing = ErrorCode::kGgufMissing,

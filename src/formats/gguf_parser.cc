@@ -19,8 +19,10 @@ constexpr uint64_t kLeastKeyBytes = 13;  // length, type and a value of one byte
 
 }  // namespace
 
-GgufParser::GgufParser(std::span<const uint8_t> bytes, std::string name) : cursor_(bytes, file_.name_) {
+GgufParser::GgufParser(std::span<const uint8_t> bytes, std::string name, Wanted wanted)
+    : cursor_(bytes, file_.name_), wanted_(wanted) {
   file_.bytes_ = bytes;
+  file_.has_data_ = wanted == Wanted::kAll;
   file_.name_ = std::move(name);
 }
 
@@ -151,7 +153,11 @@ uint64_t GgufParser::OffsetOf(std::string_view text) const {
 }
 
 Result<GgufFile> GgufFile::Parse(std::span<const uint8_t> bytes, std::string name) {
-  return GgufParser(bytes, std::move(name)).Run();
+  return GgufParser(bytes, std::move(name), GgufParser::Wanted::kAll).Run();
+}
+
+Result<GgufFile> GgufFile::ParseHeader(std::span<const uint8_t> bytes, std::string name) {
+  return GgufParser(bytes, std::move(name), GgufParser::Wanted::kHeader).Run();
 }
 
 }  // namespace attend

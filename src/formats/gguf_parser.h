@@ -16,7 +16,10 @@ namespace attend {
 
 class GgufParser {
  public:
-  GgufParser(std::span<const uint8_t> bytes, std::string name);
+  // kAll: all data lies in the file, in types that are computed with here. kHeader: the table alone, of any types.
+  enum class Wanted { kAll, kHeader };
+
+  GgufParser(std::span<const uint8_t> bytes, std::string name, Wanted wanted);
 
   Result<GgufFile> Run();
 
@@ -35,8 +38,8 @@ class GgufParser {
   Result<void> ReadTensors(uint64_t count);
   Result<void> ReadTensor();
   Result<void> ReadShape(TensorEntry& tensor);
-  Result<void> ReadTensorType(TensorEntry& tensor);
-  Result<void> SizeTensor(TensorEntry& tensor) const;
+  Result<GgufTensorType> ReadTensorType(std::string_view name);
+  Result<void> SizeTensor(TensorEntry& tensor, const GgufTensorType& type) const;
   Result<void> PlaceData();
   Result<void> PlaceTensor(TensorEntry& tensor, uint64_t record_offset) const;
 
@@ -46,6 +49,7 @@ class GgufParser {
 
   GgufFile file_;
   GgufCursor cursor_;
+  Wanted wanted_;
   std::vector<uint64_t> record_offset_of_;  // of each tensor's record, for messages
 };
 

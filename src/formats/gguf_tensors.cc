@@ -37,8 +37,9 @@ Result<void> GgufParser::ReadTensor() {
   }
   tensor.name = name;
   ATTEND_RETURN_IF_ERROR(ReadShape(tensor));
-  ATTEND_RETURN_IF_ERROR(ReadTensorType(tensor));
-  ATTEND_RETURN_IF_ERROR(SizeTensor(tensor));
+  ATTEND_ASSIGN_OR_RETURN(const GgufTensorType type, ReadTensorType(name));
+  tensor.dtype = type.dtype;
+  ATTEND_RETURN_IF_ERROR(SizeTensor(tensor, type));
   ATTEND_ASSIGN_OR_RETURN(tensor.offset, cursor_.Read<uint64_t>("a tensor's offset"));
   if ((tensor.offset & (file_.alignment_ - 1)) != 0) {
     return Fail(ErrorCode::kGgufBadOffset, Subject("tensor", name),
@@ -62,32 +63,31 @@ Result<void> GgufParser::ReadShape(TensorEntry& tensor) {
   return {};
 }
 
-Result<void> GgufParser::ReadTensorType(TensorEntry& tensor) {
+Result<GgufTensorType> GgufParser::ReadTensorType(std::string_view name) {
   const uint64_t at = cursor_.position();
   ATTEND_ASSIGN_OR_RETURN(const uint32_t id, cursor_.Read<uint32_t>("a tensor's type"));
   const auto type = FindGgufTensorType(id);
-  if (!type)
-    return Fail(ErrorCode::kGgufBadType, Subject("tensor", tensor.name), "a known tensor type", std::to_string(id), at);
-  if (!type->dtype) {
-    return Fail(ErrorCode::kUnsupportedTensorType, Subject("tensor", tensor.name), "f32, f16, bf16, q4_0, q4_1 or q8_0",
+  if (!type) {
+    return Fail(ErrorCode::kGgufBadType, Subject("tensor", name), "a known tensor type", std::to_string(id), at);
+  }
+  if (type->dtype == DType::kForeign && wanted_ == Wanted::kAll) {
+    return Fail(ErrorCode::kUnsupportedTensorType, Subject("tensor", name), "f32, f16, bf16, q4_0, q4_1 or q8_0",
                 std::string(type->name), at, "use a file of one of these types");
   }
-  tensor.dtype = *type->dtype;
-  return {};
+  return *type;
 }
 
 // Sets the bytes. Empty dimensions count as 1 in the overflow test, so no product is trusted that was not itself
 // checked.
-Result<void> GgufParser::SizeTensor(TensorEntry& tensor) const {
-  const DTypeInfo info = InfoOf(tensor.dtype);
+Result<void> GgufParser::SizeTensor(TensorEntry& tensor, const GgufTensorType& type) const {
   constexpr uint64_t kMaxDim = std::numeric_limits<int64_t>::max();
-  std::optional<uint64_t> bytes = info.block_bytes;
+  std::optional<uint64_t> bytes = type.block_bytes;
   bool is_empty = false;
   for (size_t i = 0; i < tensor.shape.size(); ++i) {
     uint64_t dim = tensor.shape[i];
     is_empty |= dim == 0;
     if (dim > kMaxDim) bytes = std::nullopt;
-    if (i + 1 == tensor.shape.size()) dim = dim / info.block_values;  // the row
+    if (i + 1 == tensor.shape.size()) dim = dim / type.block_values;  // the row
     if (bytes) bytes = CheckedMultiply(*bytes, std::max<uint64_t>(dim, 1));
   }
   if (!bytes) {
@@ -95,9 +95,9 @@ Result<void> GgufParser::SizeTensor(TensorEntry& tensor) const {
                 record_offset_of_.back());
   }
   const uint64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
-  if (row % info.block_values != 0) {
+  if (row % type.block_values != 0) {
     return Fail(ErrorCode::kGgufBadShape, Subject("tensor", tensor.name),
-                "rows of a multiple of " + std::to_string(info.block_values) + " values for " + std::string(info.name),
+                "rows of a multiple of " + std::to_string(type.block_values) + " values for " + std::string(type.name),
                 ShapeText(tensor.shape), record_offset_of_.back());
   }
   tensor.bytes = is_empty ? 0 : *bytes;
@@ -123,6 +123,11 @@ Result<void> GgufParser::PlaceData() {
       return Fail(ErrorCode::kGgufBadOffset, Subject("tensor", tensor.name), "data of its own",
                   "data that overlaps tensor " + Quote(before->name), record_offset_of_[i]);
     }
+    // Where the file's size says nothing, a hole does: ggml itself refuses files with one.
+    if (wanted_ == Wanted::kHeader && tensor.offset - end >= file_.alignment_) {
+      return Fail(ErrorCode::kGgufBadOffset, Subject("tensor", tensor.name), "data behind that of the tensor before",
+                  "a hole of " + std::to_string(tensor.offset - end) + " bytes", record_offset_of_[i]);
+    }
     end = tensor.offset + tensor.bytes;
     before = &tensor;
   }
@@ -133,12 +138,13 @@ Result<void> GgufParser::PlaceTensor(TensorEntry& tensor, uint64_t record_offset
   const uint64_t file_bytes = file_.bytes_.size();
   const auto begin = CheckedAdd(file_.data_offset_, tensor.offset);
   const auto end = begin ? CheckedAdd(*begin, tensor.bytes) : std::nullopt;
-  if (!end || *begin > file_bytes) {
+  const bool is_whole = wanted_ == Wanted::kAll;
+  if (!end || (is_whole && *begin > file_bytes)) {
     return Fail(ErrorCode::kGgufBadOffset, Subject("tensor", tensor.name),
                 "data inside the file of " + std::to_string(file_bytes) + " bytes",
                 "offset " + std::to_string(tensor.offset), record_offset);
   }
-  if (*end > file_bytes) {
+  if (is_whole && *end > file_bytes) {
     return Fail(ErrorCode::kGgufTruncated, Subject("tensor", tensor.name), "data up to byte " + std::to_string(*end),
                 "a file of " + std::to_string(file_bytes) + " bytes", record_offset,
                 "the file may be incomplete: copy or download it again");

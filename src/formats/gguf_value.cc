@@ -29,43 +29,28 @@ struct TensorTypeRow {
   GgufTensorType type;
 };
 
+constexpr GgufTensorType Computed(DType dtype) {
+  const DTypeInfo info = InfoOf(dtype);
+  return {info.name, dtype, info.block_values, info.block_bytes};
+}
+constexpr GgufTensorType Foreign(std::string_view name, uint32_t block_values, uint32_t block_bytes) {
+  return {name, DType::kForeign, block_values, block_bytes};
+}
+
 // ggml.h of 2026. Removed: 4, 5 (q4_2, q4_3), 31-33 (q4_0_4_4 ...), 36-38 (iq4_nl_4_4 ...).
 constexpr TensorTypeRow kTensorTypes[] = {
-    {0, {"f32", DType::kF32}},
-    {1, {"f16", DType::kF16}},
-    {2, {"q4_0", DType::kQ4_0}},
-    {3, {"q4_1", DType::kQ4_1}},
-    {6, {"q5_0", {}}},
-    {7, {"q5_1", {}}},
-    {8, {"q8_0", DType::kQ8_0}},
-    {9, {"q8_1", {}}},
-    {10, {"q2_K", {}}},
-    {11, {"q3_K", {}}},
-    {12, {"q4_K", {}}},
-    {13, {"q5_K", {}}},
-    {14, {"q6_K", {}}},
-    {15, {"q8_K", {}}},
-    {16, {"iq2_xxs", {}}},
-    {17, {"iq2_xs", {}}},
-    {18, {"iq3_xxs", {}}},
-    {19, {"iq1_s", {}}},
-    {20, {"iq4_nl", {}}},
-    {21, {"iq3_s", {}}},
-    {22, {"iq2_s", {}}},
-    {23, {"iq4_xs", {}}},
-    {24, {"i8", DType::kI8}},
-    {25, {"i16", DType::kI16}},
-    {26, {"i32", DType::kI32}},
-    {27, {"i64", DType::kI64}},
-    {28, {"f64", DType::kF64}},
-    {29, {"iq1_m", {}}},
-    {30, {"bf16", DType::kBf16}},
-    {34, {"tq1_0", {}}},
-    {35, {"tq2_0", {}}},
-    {39, {"mxfp4", {}}},
-    {40, {"nvfp4", {}}},
-    {41, {"q1_0", {}}},
-    {42, {"q2_0", {}}},
+    {0, Computed(DType::kF32)},        {1, Computed(DType::kF16)},        {2, Computed(DType::kQ4_0)},
+    {3, Computed(DType::kQ4_1)},       {6, Foreign("q5_0", 32, 22)},      {7, Foreign("q5_1", 32, 24)},
+    {8, Computed(DType::kQ8_0)},       {9, Foreign("q8_1", 32, 36)},      {10, Foreign("q2_K", 256, 84)},
+    {11, Foreign("q3_K", 256, 110)},   {12, Foreign("q4_K", 256, 144)},   {13, Foreign("q5_K", 256, 176)},
+    {14, Foreign("q6_K", 256, 210)},   {15, Foreign("q8_K", 256, 292)},   {16, Foreign("iq2_xxs", 256, 66)},
+    {17, Foreign("iq2_xs", 256, 74)},  {18, Foreign("iq3_xxs", 256, 98)}, {19, Foreign("iq1_s", 256, 50)},
+    {20, Foreign("iq4_nl", 32, 18)},   {21, Foreign("iq3_s", 256, 110)},  {22, Foreign("iq2_s", 256, 82)},
+    {23, Foreign("iq4_xs", 256, 136)}, {24, Computed(DType::kI8)},        {25, Computed(DType::kI16)},
+    {26, Computed(DType::kI32)},       {27, Computed(DType::kI64)},       {28, Computed(DType::kF64)},
+    {29, Foreign("iq1_m", 256, 56)},   {30, Computed(DType::kBf16)},      {34, Foreign("tq1_0", 256, 54)},
+    {35, Foreign("tq2_0", 256, 66)},   {39, Foreign("mxfp4", 32, 17)},    {40, Foreign("nvfp4", 64, 36)},
+    {41, Foreign("q1_0", 128, 18)},    {42, Foreign("q2_0", 64, 18)},
 };
 
 }  // namespace

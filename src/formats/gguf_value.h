@@ -41,8 +41,10 @@ struct GgufEntry {
 };
 
 struct GgufTensorType {
-  std::string_view name;       // "q4_K"
-  std::optional<DType> dtype;  // nothing when attend cannot compute with it
+  std::string_view name;  // "q4_K"
+  DType dtype;            // kForeign when attend cannot compute with it
+  uint32_t block_values;
+  uint32_t block_bytes;
 };
 
 // Nothing for a number that was never used or has been removed from the format.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "formats/format_error.h"
 
 namespace attend {
@@ -22,6 +24,11 @@ Result<void> DeriveHeadDim(const HeaderSource& source, ModelHeader& header) {
   }
   header.head_dim = header.hidden_size / header.num_q_heads;
   return CheckRange(source, source.hidden_size + " / " + source.num_q_heads, header.head_dim, {1, kMaxHeadDim});
+}
+
+uint32_t TrainedTokens(uint32_t stated, uint32_t original, double factor) {
+  const double scaled = std::min<double>(original * factor, kMaxSeqLen);
+  return std::max(stated, static_cast<uint32_t>(scaled));
 }
 
 Result<void> CheckFields(const HeaderSource& source, const ModelHeader& header) {

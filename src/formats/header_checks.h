@@ -45,6 +45,10 @@ Result<void> CheckRange(const HeaderSource& source, const std::string& key, doub
 // Sets head_dim to hidden_size / num_q_heads when it is 0.
 Result<void> DeriveHeadDim(const HeaderSource& source, ModelHeader& header);
 
+// The length after position scaling, which counts once: `stated` is that already, or the one before where the factor
+// was added to a finished model. 0 for `original`: none is stated.
+uint32_t TrainedTokens(uint32_t stated, uint32_t original, double factor);
+
 // Precondition: each number is in its own range.
 Result<void> CheckFields(const HeaderSource& source, const ModelHeader& header);
 

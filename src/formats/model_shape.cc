@@ -19,7 +19,7 @@ double FlopsOfAPair(const LayerShape& layer) {
 
 double PairsOf(const LayerShape& layer, int64_t depth, int64_t tokens) {
   if (layer.cache.kind == CacheKind::kNone) return 1.0 * tokens * (depth + tokens);  // sees the whole text
-  if (layer.cache.kind == CacheKind::kWindow) return WindowPairs(depth, tokens, layer.cache.window_tokens);
+  if (layer.cache.window_tokens > 0) return WindowPairs(depth, tokens, layer.cache.window_tokens);
   return CausalPairs(depth, tokens);
 }
 
@@ -77,7 +77,7 @@ double ModelShape::KvReadBytes(KvFormat format, int64_t depth, int64_t tokens) c
   double bytes = 0;
   for (const LayerShape& layer : layers) {
     const CacheDescriptor cache = WithFormat(layer.cache, format);
-    bytes += static_cast<double>(cache.ExactBytesPerToken()) * PairsOf(layer, depth, tokens);
+    bytes += static_cast<double>(cache.ReadBytesPerToken()) * PairsOf(layer, depth, tokens);
     bytes += static_cast<double>(cache.state_bytes) * static_cast<double>(tokens);
   }
   return bytes;

@@ -155,6 +155,7 @@ TEST(ModelShapeTest, TheTrainedLengthIsScaledOnce) {
   EXPECT_EQ(trained({{"rope_parameters", yarn}, {"max_position_embeddings", 16384}}), 16384u);
   EXPECT_EQ(trained({{"rope_scaling", {{"type", "linear"}, {"factor", 4.0}}}}), 4096u);
   EXPECT_EQ(Named("llama-3.1-8b").trained_tokens, 131072u);
+  EXPECT_EQ(Named("llama-3.2-1b").trained_tokens, 131072u);  // 32 times 8,192 is not its length
 }
 
 TEST(ModelShapeTest, WhatIsAssumedIsSaid) {

@@ -34,8 +34,10 @@ Result<Tokenizer> LoadTokenizer(const GgufFile& file) {
   ATTEND_ASSIGN_OR_RETURN(tables.pre, file.StringOr("tokenizer.ggml.pre", "gpt-2"));
   ATTEND_ASSIGN_OR_RETURN(const auto tokens, file.Strings("tokenizer.ggml.tokens"));
   tables.tokens.assign(tokens.begin(), tokens.end());
-  ATTEND_ASSIGN_OR_RETURN(const auto merges, file.Strings("tokenizer.ggml.merges"));
-  tables.merges.assign(merges.begin(), merges.end());
+  if (tables.model == "gpt2") {  // other kinds have none, and are not supported
+    ATTEND_ASSIGN_OR_RETURN(const auto merges, file.Strings("tokenizer.ggml.merges"));
+    tables.merges.assign(merges.begin(), merges.end());
+  }
   ATTEND_ASSIGN_OR_RETURN(const auto types, file.Integers("tokenizer.ggml.token_type"));
   tables.token_types.assign(types.begin(), types.end());
   if (file.Has("tokenizer.ggml.bos_token_id")) {

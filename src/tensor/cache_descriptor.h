@@ -13,11 +13,12 @@ namespace attend {
 
 inline constexpr uint32_t kTileTokens = 64;  // tokens in one K or V tile
 
-// kLinear: a state of fixed size instead of keys (recurrent and linear attention); only the plan knows it.
-enum class CacheKind { kFull, kWindow, kNone, kLinear };
+// kLinear: a state of fixed size instead of keys (recurrent and linear attention). kShared: the keys and values of an
+// earlier layer are read and none are kept. Only the plan knows these two.
+enum class CacheKind { kFull, kWindow, kNone, kLinear, kShared };
 
 constexpr std::string_view NameOf(CacheKind kind) {
-  constexpr std::string_view kNames[] = {"full", "window", "none", "linear"};
+  constexpr std::string_view kNames[] = {"full", "window", "none", "linear", "shared"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -28,12 +29,15 @@ struct CacheDescriptor {
   uint32_t v_head_dim = 0;
   KvFormat format = {};
   bool v_in_k = false;         // V is the first v_head_dim values of K and not kept again (MLA)
-  uint32_t window_tokens = 0;  // kWindow only: keys visible to a token, itself included
-  uint64_t state_bytes = 0;    // kLinear only
+  uint32_t window_tokens = 0;  // kWindow, or kShared with one: keys visible to a token, itself included; 0: all
+  uint64_t state_bytes = 0;    // of kLinear, or beside the keys of a layer that has both
 
-  // Bytes of one token without any padding: the figure that publications quote.
-  constexpr uint64_t ExactBytesPerToken() const {
-    if (kind != CacheKind::kFull && kind != CacheKind::kWindow) return 0;
+  // Kept bytes of one token without any padding: the figure that publications quote.
+  constexpr uint64_t ExactBytesPerToken() const { return kind == CacheKind::kShared ? 0 : ReadBytesPerToken(); }
+
+  // What a later token reads of it.
+  constexpr uint64_t ReadBytesPerToken() const {
+    if (kind == CacheKind::kNone || kind == CacheKind::kLinear) return 0;
     const uint64_t v = v_in_k ? 0 : ExactSideBytes(v_head_dim, format.v);
     return num_kv_heads * (ExactSideBytes(k_head_dim, format.k) + v);
   }

@@ -8,7 +8,8 @@
 namespace attend {
 
 // q4_0 to q8_0 are the 32-value blocks of GGUF files, of which q5_0, q5_1 and fp8 are only planned with; q8 and q4 the
-// cells of our cache, whose scales are kept apart (tensor/cache_descriptor.h).
+// cells of our cache, whose scales are kept apart (tensor/cache_descriptor.h). Foreign: of a file, in a type that is not
+// computed with here; such a tensor's bytes are known, its values are not.
 enum class DType {
   kF32,
   kF16,
@@ -27,7 +28,8 @@ enum class DType {
   kQ4,
   kQ5_0,
   kQ5_1,
-  kFp8
+  kFp8,
+  kForeign
 };
 
 struct DTypeInfo {
@@ -74,6 +76,8 @@ constexpr DTypeInfo InfoOf(DType dtype) {
       return {"q5_1", 32, 24};
     case DType::kFp8:
       return {"fp8", 1, 1};
+    case DType::kForeign:
+      return {"foreign", 1, 0};
   }
   return {"unknown", 1, 0};
 }

@@ -136,38 +136,40 @@ TEST_P(GgufRefusal, NamesTheKey) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Keys, GgufRefusal,
-    ::testing::Values(Refusal{"general.architecture", [](auto& b) { b.file.Remove("general.architecture"); }},
-                      Refusal{"block_count", [](auto& b) { b.Remove("block_count"); }},
-                      Refusal{"block_count", [](auto& b) { b.Set("block_count", 0); }},
-                      Refusal{"block_count", [](auto& b) { b.Set("block_count", 100000); }},
-                      Refusal{"layer 4", [](auto& b) { b.Set("block_count", 5); }},
-                      Refusal{"embedding_length", [](auto& b) { b.file.Float32("llama.embedding_length", 64); }},
-                      Refusal{"embedding_length", [](auto& b) { b.Set("attention.head_count", 6); }},
-                      Refusal{"token_embd.weight", [](auto& b) { b.Set("embedding_length", 32); }},
-                      Refusal{"context_length", [](auto& b) { b.Set("context_length", 0xffffffffu); }},
-                      Refusal{"head_count'", [](auto& b) { b.Remove("attention.head_count"); }},
-                      Refusal{"head_count'", [](auto& b) { b.file.String("llama.attention.head_count", "4"); }},
-                      Refusal{"head_count'", [](auto& b) { b.Set("attention.head_count", 1u << 31); }},
-                      Refusal{"head_count'",
-                              [](auto& b) {
-                                b.Set("attention.head_count", std::vector<int32_t>{4, -1, 4, 4});
-                              }},
-                      Refusal{"head_count_kv", [](auto& b) { b.Set("attention.head_count_kv", 3); }},
-                      Refusal{"key_length", [](auto& b) { b.Set("attention.key_length", 0); }},
-                      Refusal{"sliding_window_pattern",
-                              [](auto& b) {
-                                b.Flags("attention.sliding_window_pattern", {true, false});
-                              }},
-                      Refusal{"nextn_predict_layers", [](auto& b) { b.Set("nextn_predict_layers", 4); }},
-                      Refusal{"expert_count",
-                              [](auto& b) {
-                                b.Block(0, "ffn_up_exps", {64, 32, 8});
-                              }},
-                      Refusal{"expert_used_count",
-                              [](auto& b) { b.Set("expert_count", 4).Set("expert_used_count", 5); }},
-                      Refusal{"expert_used_count", [](auto& b) { b.Set("expert_count", 4); }},
-                      Refusal{"ssm.state_size", [](auto& b) { b.Set("full_attention_interval", 2); }},
-                      Refusal{"wkv.head_size", [](auto& b) { b.Set("wkv.head_size", 64); }}));
+    ::testing::Values(
+        Refusal{"general.architecture", [](auto& b) { b.file.Remove("general.architecture"); }},
+        Refusal{"block_count", [](auto& b) { b.Remove("block_count"); }},
+        Refusal{"block_count", [](auto& b) { b.Set("block_count", 0); }},
+        Refusal{"block_count", [](auto& b) { b.Set("block_count", 100000); }},
+        Refusal{"layer 4", [](auto& b) { b.Set("block_count", 5); }},
+        Refusal{"embedding_length", [](auto& b) { b.file.Float32("llama.embedding_length", 64); }},
+        Refusal{"embedding_length", [](auto& b) { b.Set("attention.head_count", 6); }},
+        Refusal{"token_embd.weight", [](auto& b) { b.Set("embedding_length", 32); }},
+        Refusal{"context_length", [](auto& b) { b.Set("context_length", 0xffffffffu); }},
+        Refusal{"head_count'", [](auto& b) { b.Remove("attention.head_count"); }},
+        Refusal{"head_count'", [](auto& b) { b.file.String("llama.attention.head_count", "4"); }},
+        Refusal{"head_count'", [](auto& b) { b.Set("attention.head_count", 1u << 31); }},
+        Refusal{"head_count'",
+                [](auto& b) {
+                  b.Set("attention.head_count", std::vector<int32_t>{4, -1, 4, 4});
+                }},
+        Refusal{"head_count_kv", [](auto& b) { b.Set("attention.head_count_kv", 3); }},
+        Refusal{"head_count'", [](auto& b) { b.Set("attention.head_count_kv", 0); }},
+        Refusal{"head_count'", [](auto& b) { b.Set("attention.head_count_kv", std::vector<int32_t>(4)); }},
+        Refusal{"key_length", [](auto& b) { b.Set("attention.key_length", 0); }},
+        Refusal{"sliding_window_pattern",
+                [](auto& b) {
+                  b.Flags("attention.sliding_window_pattern", {true, false});
+                }},
+        Refusal{"nextn_predict_layers", [](auto& b) { b.Set("nextn_predict_layers", 4); }},
+        Refusal{"expert_count",
+                [](auto& b) {
+                  b.Block(0, "ffn_up_exps", {64, 32, 8});
+                }},
+        Refusal{"expert_used_count", [](auto& b) { b.Set("expert_count", 4).Set("expert_used_count", 5); }},
+        Refusal{"expert_used_count", [](auto& b) { b.Set("expert_count", 4); }},
+        Refusal{"ssm.state_size", [](auto& b) { b.Set("full_attention_interval", 2); }},
+        Refusal{"wkv.head_size", [](auto& b) { b.Set("wkv.head_size", 64); }}));
 
 }  // namespace
 }  // namespace attend

@@ -4,6 +4,8 @@
 
 #include "formats/gguf_shape_test_util.h"
 #include "formats/gguf_weights.h"
+#include "formats/model_header.h"
+#include "formats/model_shapes.h"
 
 namespace attend {
 namespace {
@@ -30,6 +32,19 @@ TEST(GgufShape, ReadsTheUsualKeys) {
   EXPECT_EQ(shape.KvBytesPerToken(kF16), 4u * 2 * 2 * 16 * 2);
   EXPECT_EQ(shape.Parameters(), 6400 + 4 * 2 * 64 * 32);
   EXPECT_EQ(shape.ActiveParameters(), 4 * 2 * 64 * 32);
+  EXPECT_THAT(shape.doubts, IsEmpty());
+}
+
+TEST(GgufShape, IsThatOfTheHeaderWhereAModelRunsHere) {
+  const Bytes bytes = testing::TinyLlama().Build();
+  const GgufFile file = *GgufFile::Parse(bytes, "test.gguf");
+  const ModelShape by_header = ShapeOf(*ReadModelHeader(file)), shape = *ShapeOfGguf(file);
+  ASSERT_EQ(shape.layers.size(), by_header.layers.size());
+  EXPECT_TRUE(shape.layers[0].cache == by_header.layers[0].cache);
+  EXPECT_EQ(shape.layers[0].parameters, by_header.layers[0].parameters);
+  EXPECT_EQ(shape.trained_tokens, by_header.trained_tokens);
+  EXPECT_EQ(shape.AttentionFlops(50, 0), by_header.AttentionFlops(50, 0));
+  EXPECT_EQ(shape.LinearFlops(50), by_header.LinearFlops(50));
   EXPECT_THAT(shape.doubts, IsEmpty());
 }
 

@@ -119,6 +119,16 @@ TEST(KvCacheTest, DescriptorFormulaIsTheOneInItsHeader) {
   EXPECT_EQ(none.ExactBytesPerToken(), 0u);
 }
 
+TEST(KvCacheTest, KindsOfThePlanAloneAreRefused) {
+  for (const CacheKind kind : {CacheKind::kLinear, CacheKind::kShared}) {
+    CacheDescriptor layer = Layer(3, 40, 64, DType::kBf16);
+    layer.kind = kind;
+    EXPECT_EQ(KvCache::Make({layer}).error().found, NameOf(kind));
+    EXPECT_EQ(layer.ExactBytesPerToken(), 0u);
+    EXPECT_EQ(layer.ReadBytesPerToken(), kind == CacheKind::kShared ? 3u * (40 + 64) * 2 : 0u);
+  }
+}
+
 TEST(KvCacheTest, PaddingIsZero) {
   KvCache cache = *KvCache::Make({Layer(1, 5, 3, DType::kF32)});
   Append(cache, 2);

@@ -6,11 +6,10 @@ namespace attend {
 
 Result<void> GgufAttention::Read(uint32_t num_layers, const ModelFamily* family) {
   ATTEND_ASSIGN_OR_RETURN(num_q_heads_, fields_.PerLayer(Key("attention.head_count"), num_layers, kMaxHeads));
-  if (*std::max_element(num_q_heads_.begin(), num_q_heads_.end()) == 0) {
-    num_kv_heads_ = num_q_heads_;
-    return {};
-  }
-  ATTEND_RETURN_IF_ERROR(ReadKvHeads(num_layers, family));
+  const auto has_heads = [this] { return *std::max_element(num_q_heads_.begin(), num_q_heads_.end()) > 0; };
+  num_kv_heads_ = num_q_heads_;
+  if (has_heads()) ATTEND_RETURN_IF_ERROR(ReadKvHeads(num_layers, family));
+  if (!has_heads()) return {};
   ATTEND_RETURN_IF_ERROR(ReadHeadDims());
   return ReadLatent(family);
 }
@@ -18,7 +17,6 @@ Result<void> GgufAttention::Read(uint32_t num_layers, const ModelFamily* family)
 Result<void> GgufAttention::ReadKvHeads(uint32_t num_layers, const ModelFamily* family) {
   const std::string kv_key = Key("attention.head_count_kv");
   if (!file_.Has(kv_key)) {
-    num_kv_heads_ = num_q_heads_;
     if (family == nullptr || family->kv_heads_stated) {
       doubts_.push_back("no " + kv_key +
                         ": charged as one a query head, which is many times the cache where heads share keys");

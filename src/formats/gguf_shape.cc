@@ -38,6 +38,9 @@ class GgufShapeReader {
       if (i + layers.num_shared >= num_layers && layer.num_q_heads > 0) layer.cache.kind = CacheKind::kShared;
       shape_.layers.push_back(layer);
     }
+    if (std::all_of(shape_.layers.begin(), shape_.layers.end(), KeepsAndSeesNothing)) {
+      return fields_.BadValue(Key("attention.head_count"), "a layer with query and KV heads, or with a state", "none");
+    }
     for (std::string& doubt : attention.TakeDoubts()) Doubt(std::move(doubt));
     for (std::string& doubt : layers.doubts) Doubt(std::move(doubt));
     ATTEND_RETURN_IF_ERROR(ReadParameters());
@@ -51,6 +54,9 @@ class GgufShapeReader {
     source.bad_value = ErrorCode::kGgufBadValue;
     source.where = file.name();
     return source;
+  }
+  static bool KeepsAndSeesNothing(const LayerShape& layer) {
+    return layer.num_q_heads == 0 && layer.cache.state_bytes == 0;
   }
   std::string Key(const char* name) const { return prefix_ + name; }
   void Doubt(std::string sentence) { shape_.doubts.push_back(std::move(sentence)); }

@@ -4,6 +4,8 @@
 
 #include "formats/gguf_shape_test_util.h"
 #include "formats/gguf_weights.h"
+#include "formats/model_header.h"
+#include "formats/model_shapes.h"
 
 namespace attend {
 namespace {
@@ -30,6 +32,19 @@ TEST(GgufShape, ReadsTheUsualKeys) {
   EXPECT_EQ(shape.KvBytesPerToken(kF16), 4u * 2 * 2 * 16 * 2);
   EXPECT_EQ(shape.Parameters(), 6400 + 4 * 2 * 64 * 32);
   EXPECT_EQ(shape.ActiveParameters(), 4 * 2 * 64 * 32);
+  EXPECT_THAT(shape.doubts, IsEmpty());
+}
+
+TEST(GgufShape, IsThatOfTheHeaderWhereAModelRunsHere) {
+  const Bytes bytes = testing::TinyLlama().Build();
+  const GgufFile file = *GgufFile::Parse(bytes, "test.gguf");
+  const ModelShape by_header = ShapeOf(*ReadModelHeader(file)), shape = *ShapeOfGguf(file);
+  ASSERT_EQ(shape.layers.size(), by_header.layers.size());
+  EXPECT_TRUE(shape.layers[0].cache == by_header.layers[0].cache);
+  EXPECT_EQ(shape.layers[0].parameters, by_header.layers[0].parameters);
+  EXPECT_EQ(shape.trained_tokens, by_header.trained_tokens);
+  EXPECT_EQ(shape.AttentionFlops(50, 0), by_header.AttentionFlops(50, 0));
+  EXPECT_EQ(shape.LinearFlops(50), by_header.LinearFlops(50));
   EXPECT_THAT(shape.doubts, IsEmpty());
 }
 
@@ -136,38 +151,40 @@ TEST_P(GgufRefusal, NamesTheKey) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Keys, GgufRefusal,
-    ::testing::Values(Refusal{"general.architecture", [](auto& b) { b.file.Remove("general.architecture"); }},
-                      Refusal{"block_count", [](auto& b) { b.Remove("block_count"); }},
-                      Refusal{"block_count", [](auto& b) { b.Set("block_count", 0); }},
-                      Refusal{"block_count", [](auto& b) { b.Set("block_count", 100000); }},
-                      Refusal{"layer 4", [](auto& b) { b.Set("block_count", 5); }},
-                      Refusal{"embedding_length", [](auto& b) { b.file.Float32("llama.embedding_length", 64); }},
-                      Refusal{"embedding_length", [](auto& b) { b.Set("attention.head_count", 6); }},
-                      Refusal{"token_embd.weight", [](auto& b) { b.Set("embedding_length", 32); }},
-                      Refusal{"context_length", [](auto& b) { b.Set("context_length", 0xffffffffu); }},
-                      Refusal{"head_count'", [](auto& b) { b.Remove("attention.head_count"); }},
-                      Refusal{"head_count'", [](auto& b) { b.file.String("llama.attention.head_count", "4"); }},
-                      Refusal{"head_count'", [](auto& b) { b.Set("attention.head_count", 1u << 31); }},
-                      Refusal{"head_count'",
-                              [](auto& b) {
-                                b.Set("attention.head_count", std::vector<int32_t>{4, -1, 4, 4});
-                              }},
-                      Refusal{"head_count_kv", [](auto& b) { b.Set("attention.head_count_kv", 3); }},
-                      Refusal{"key_length", [](auto& b) { b.Set("attention.key_length", 0); }},
-                      Refusal{"sliding_window_pattern",
-                              [](auto& b) {
-                                b.Flags("attention.sliding_window_pattern", {true, false});
-                              }},
-                      Refusal{"nextn_predict_layers", [](auto& b) { b.Set("nextn_predict_layers", 4); }},
-                      Refusal{"expert_count",
-                              [](auto& b) {
-                                b.Block(0, "ffn_up_exps", {64, 32, 8});
-                              }},
-                      Refusal{"expert_used_count",
-                              [](auto& b) { b.Set("expert_count", 4).Set("expert_used_count", 5); }},
-                      Refusal{"expert_used_count", [](auto& b) { b.Set("expert_count", 4); }},
-                      Refusal{"ssm.state_size", [](auto& b) { b.Set("full_attention_interval", 2); }},
-                      Refusal{"wkv.head_size", [](auto& b) { b.Set("wkv.head_size", 64); }}));
+    ::testing::Values(
+        Refusal{"general.architecture", [](auto& b) { b.file.Remove("general.architecture"); }},
+        Refusal{"block_count", [](auto& b) { b.Remove("block_count"); }},
+        Refusal{"block_count", [](auto& b) { b.Set("block_count", 0); }},
+        Refusal{"block_count", [](auto& b) { b.Set("block_count", 100000); }},
+        Refusal{"layer 4", [](auto& b) { b.Set("block_count", 5); }},
+        Refusal{"embedding_length", [](auto& b) { b.file.Float32("llama.embedding_length", 64); }},
+        Refusal{"embedding_length", [](auto& b) { b.Set("attention.head_count", 6); }},
+        Refusal{"token_embd.weight", [](auto& b) { b.Set("embedding_length", 32); }},
+        Refusal{"context_length", [](auto& b) { b.Set("context_length", 0xffffffffu); }},
+        Refusal{"head_count'", [](auto& b) { b.Remove("attention.head_count"); }},
+        Refusal{"head_count'", [](auto& b) { b.file.String("llama.attention.head_count", "4"); }},
+        Refusal{"head_count'", [](auto& b) { b.Set("attention.head_count", 1u << 31); }},
+        Refusal{"head_count'",
+                [](auto& b) {
+                  b.Set("attention.head_count", std::vector<int32_t>{4, -1, 4, 4});
+                }},
+        Refusal{"head_count_kv", [](auto& b) { b.Set("attention.head_count_kv", 3); }},
+        Refusal{"head_count'", [](auto& b) { b.Set("attention.head_count_kv", 0); }},
+        Refusal{"head_count'", [](auto& b) { b.Set("attention.head_count_kv", std::vector<int32_t>(4)); }},
+        Refusal{"key_length", [](auto& b) { b.Set("attention.key_length", 0); }},
+        Refusal{"sliding_window_pattern",
+                [](auto& b) {
+                  b.Flags("attention.sliding_window_pattern", {true, false});
+                }},
+        Refusal{"nextn_predict_layers", [](auto& b) { b.Set("nextn_predict_layers", 4); }},
+        Refusal{"expert_count",
+                [](auto& b) {
+                  b.Block(0, "ffn_up_exps", {64, 32, 8});
+                }},
+        Refusal{"expert_used_count", [](auto& b) { b.Set("expert_count", 4).Set("expert_used_count", 5); }},
+        Refusal{"expert_used_count", [](auto& b) { b.Set("expert_count", 4); }},
+        Refusal{"ssm.state_size", [](auto& b) { b.Set("full_attention_interval", 2); }},
+        Refusal{"wkv.head_size", [](auto& b) { b.Set("wkv.head_size", 64); }}));
 
 }  // namespace
 }  // namespace attend

@@ -1,8 +1,9 @@
 // What a plan needs of any transformer, whether it runs here or not: what each layer caches, multiplies and holds.
 //
-// Read from a Hugging Face config.json, in the layout of transformers 5 or the older one, alone or inside a
-// "text_config". A model_type that is not known is charged a full cache on every layer, and `doubts` says so; a kind of
-// layer that is not known is refused. Every count is range-checked, so that no sum overflows.
+// Read from a GGUF file (formats/gguf_shape.h), or from a Hugging Face config.json, in the layout of transformers 5 or
+// the older one, alone or inside a "text_config". A model_type that is not known is charged a full cache on every
+// layer, and `doubts` says so; a kind of layer that is not known is refused. Every count is range-checked, so that no
+// sum overflows.
 //
 // Errors: json_bad, config_bad, unsupported_feature.
 //

@@ -2,16 +2,27 @@
 
 #include <fmt/format.h>
 
-#include "attend/calibration_file.h"
 #include "measure/calibrate.h"
 
 namespace attend::cli {
 
+CalibrationKey KeyOf(const Engine& engine, const ModelHeader& header) {
+  return {engine.machine.cpu_name,    std::string(NameOf(engine.machine.isa)),
+          engine.pool->num_threads(), engine.compute,
+          engine.kv_format,           header};
+}
+
+Spread SpreadFor(const Engine& engine, const ModelHeader& header) {
+  std::vector<double> ratios;
+  for (const VerifiedRun& run : FindVerifiedRuns(CalibrationPath(), KeyOf(engine, header))) {
+    ratios.push_back(run.total_ratio);
+  }
+  return SpreadOf(ratios);
+}
+
 std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header,
                                           const CalibrationOptions& options) {
-  const CalibrationKey key{engine.machine.cpu_name,    std::string(NameOf(engine.machine.isa)),
-                           engine.pool->num_threads(), engine.compute,
-                           engine.kv_format,           header};
+  const CalibrationKey key = KeyOf(engine, header);
   const std::string path = CalibrationPath();
   if (!options.remeasure) {
     if (auto found = FindCalibration(path, key)) return found;

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "attend/calibration_file.h"
 #include "attend/command.h"
 #include "formats/model_header.h"
+#include "plan/spread.h"
 #include "tensor/calibration.h"
 
 namespace attend::cli {
@@ -19,5 +21,11 @@ struct CalibrationOptions {
 // Nothing when it could not be measured: the plan then has no times.
 std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header,
                                           const CalibrationOptions& options);
+
+// What the measurement is kept under.
+CalibrationKey KeyOf(const Engine& engine, const ModelHeader& header);
+
+// From the runs that were verified with it (attend plan --verify).
+Spread SpreadFor(const Engine& engine, const ModelHeader& header);
 
 }  // namespace attend::cli

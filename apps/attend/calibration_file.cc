@@ -69,6 +69,47 @@ std::optional<Calibration> ReadRates(const Json& entry, const CalibrationKey& ke
   return calibration;
 }
 
+constexpr size_t kMostRuns = 32;
+
+constexpr std::pair<const char*, double VerifiedRun::*> kRatios[] = {
+    {"memory_ratio", &VerifiedRun::memory_ratio},
+    {"prefill_ratio", &VerifiedRun::prefill_ratio},
+    {"decode_ratio", &VerifiedRun::decode_ratio},
+    {"total_ratio", &VerifiedRun::total_ratio},
+};
+
+// Those that are whole; none where the field is not what this program writes.
+std::vector<VerifiedRun> ReadRuns(const Json& entry) {
+  std::vector<VerifiedRun> runs;
+  const auto list = entry.find("runs");
+  if (list == entry.end() || !list->is_array()) return runs;
+  for (const Json& json : *list) {
+    if (!json.is_object() || !json.contains("tokens") || !json.at("tokens").is_number_integer()) continue;
+    VerifiedRun run{.tokens = json.at("tokens").get<int64_t>()};
+    bool is_whole = true;
+    for (const auto& [name, member] : kRatios) {
+      is_whole = is_whole && json.contains(name) && json.at(name).is_number() && json.at(name).get<double>() > 0;
+      if (is_whole) run.*member = json.at(name).get<double>();
+    }
+    if (is_whole) runs.push_back(run);
+  }
+  return runs;
+}
+
+Json RunsJson(const std::vector<VerifiedRun>& runs) {
+  Json list = Json::array();
+  for (const VerifiedRun& run : runs) {
+    Json json = {{"tokens", run.tokens}};
+    for (const auto& [name, member] : kRatios) json[name] = run.*member;
+    list.push_back(json);
+  }
+  return list;
+}
+
+Result<void> WriteEntries(const std::string& path, const Json& entries) {
+  return ReplaceFile(path, Json{{"schema", "attend.calibration"}, {"version", 1}, {"entries", entries}}.dump(2) + "\n");
+}
+
 }  // namespace
 
 std::string CalibrationPath() {
@@ -84,6 +125,28 @@ std::optional<Calibration> FindCalibration(const std::string& path, const Calibr
   return std::nullopt;
 }
 
+std::vector<VerifiedRun> FindVerifiedRuns(const std::string& path, const CalibrationKey& key) {
+  const Json wanted = KeyJson(key);
+  for (const Json& entry : ReadEntries(path)) {
+    if (HasKey(entry, wanted)) return ReadRuns(entry);
+  }
+  return {};
+}
+
+Result<void> AddVerifiedRun(const std::string& path, const CalibrationKey& key, const VerifiedRun& run) {
+  const Json wanted = KeyJson(key);
+  Json entries = ReadEntries(path);
+  for (Json& entry : entries) {
+    if (!HasKey(entry, wanted)) continue;
+    std::vector<VerifiedRun> runs = ReadRuns(entry);
+    runs.push_back(run);
+    if (runs.size() > kMostRuns) runs.erase(runs.begin());
+    entry["runs"] = RunsJson(runs);
+    return WriteEntries(path, entries);
+  }
+  return {};
+}
+
 Result<void> StoreCalibration(const std::string& path, const CalibrationKey& key, const Calibration& calibration) {
   Json entry = KeyJson(key);
   Json entries = Json::array();
@@ -92,7 +155,7 @@ Result<void> StoreCalibration(const std::string& path, const CalibrationKey& key
   }
   for (const auto& [name, member] : kRates) entry[name] = calibration.*member;
   entries.insert(entries.begin(), entry);
-  return ReplaceFile(path, Json{{"schema", "attend.calibration"}, {"version", 1}, {"entries", entries}}.dump(2) + "\n");
+  return WriteEntries(path, entries);
 }
 
 }  // namespace attend::cli

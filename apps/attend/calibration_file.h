@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "formats/model_header.h"
@@ -27,6 +28,18 @@ std::string CalibrationPath();
 
 // Nothing when there is no such entry, or the file is not what this program writes.
 std::optional<Calibration> FindCalibration(const std::string& path, const CalibrationKey& key);
+
+// What a plan said and what its run took, of the run's calibration: a new calibration forgets them.
+struct VerifiedRun {
+  int64_t tokens = 0;         // of a pass
+  double memory_ratio = 0;    // measured / planned
+  double prefill_ratio = 0;
+  double decode_ratio = 0;
+  double total_ratio = 0;
+};
+std::vector<VerifiedRun> FindVerifiedRuns(const std::string& path, const CalibrationKey& key);
+// Keeps the latest of them. Without a calibration of that key nothing is kept. Errors: file_unwritable.
+Result<void> AddVerifiedRun(const std::string& path, const CalibrationKey& key, const VerifiedRun& run);
 
 // Keeps the entries of other keys; the file is replaced in one step. Errors: file_unwritable.
 Result<void> StoreCalibration(const std::string& path, const CalibrationKey& key, const Calibration& calibration);

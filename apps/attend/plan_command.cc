@@ -8,19 +8,28 @@
 namespace attend::cli {
 namespace {
 
-Result<int64_t> DocumentTokens(const PlanCommandOptions& options, const std::optional<ModelFrontEnd>& front) {
-  if (options.document.empty() == (options.tokens == 0)) {
-    if (options.document.empty() && !options.sweep.empty()) return 1;  // the sweep says the lengths
-    return tl::unexpected(
-        UsageError("attend plan", "a document or --tokens", options.document.empty() ? "neither" : "both"));
+// The document's tokens, and how many are planned for: with --verify the first --tokens of them.
+Result<void> ReadDocumentTokens(const PlanCommandOptions& options, Planning& p) {
+  const bool has_document = !options.document.empty(), has_tokens = options.tokens > 0;
+  if (has_document == has_tokens && !(has_document && options.verify)) {
+    if (!has_document && !options.sweep.empty()) return {};  // the sweep says the lengths
+    return tl::unexpected(UsageError("attend plan", "a document or --tokens", has_document ? "both" : "neither"));
   }
-  if (options.tokens > 0) return options.tokens;
-  if (!front) {
+  p.document_tokens = options.tokens;
+  if (!has_document) return {};
+  if (!p.model.front) {
     return tl::unexpected(UsageError("attend plan", "--tokens: this model has no tokenizer here", options.document));
   }
-  ATTEND_ASSIGN_OR_RETURN(const Tokenizer* const tokenizer, TokenizerOf(*front));
+  ATTEND_ASSIGN_OR_RETURN(const Tokenizer* const tokenizer, TokenizerOf(*p.model.front));
   ATTEND_ASSIGN_OR_RETURN(const Document document, LoadDocument(options.document, options.load));
-  return static_cast<int64_t>(tokenizer->Encode(document.text).size());
+  p.ids = tokenizer->Encode(document.text);
+  const int64_t available = static_cast<int64_t>(p.ids.size());
+  if (options.tokens > available) {
+    return tl::unexpected(UsageError("--tokens", fmt::format("at most the document's {}", available),
+                                     std::to_string(options.tokens)));
+  }
+  if (!has_tokens) p.document_tokens = available;
+  return {};
 }
 
 Outcome RunOnePlan(const PlanCommandOptions& options, const Planning& planning) {
@@ -43,7 +52,10 @@ Outcome RunOnePlan(const PlanCommandOptions& options, const Planning& planning) 
 
 Outcome RunPlan(const PlanCommandOptions& options) {
   if (!options.scenario.empty()) return RunPlanScenario(options);
-  ATTEND_ASSIGN_OR_RETURN(const Planning planning, PreparePlanning(options));
+  const uint64_t idle_bytes = ResidentBytes();
+  ATTEND_ASSIGN_OR_RETURN(Planning planning, PreparePlanning(options));
+  planning.idle_bytes = idle_bytes;
+  if (options.verify) return RunPlanVerify(options, planning);
   if (!options.emit.empty()) return RunPlanEmit(options, planning);
   if (!options.plot.empty()) return RunPlanPlot(options, planning);
   if (!options.sweep.empty()) return RunPlanSweep(options, planning);
@@ -62,12 +74,13 @@ Result<Planning> PreparePlanning(const PlanCommandOptions& options) {
   EngineOptions engine = options.engine;
   if (p.policy != Policy::kOurs) engine.kv.clear();  // read by the policy's names
   ATTEND_ASSIGN_OR_RETURN(p.engine, MakeEngine(engine));
-  ATTEND_ASSIGN_OR_RETURN(p.document_tokens, DocumentTokens(options, p.model.front));
+  ATTEND_RETURN_IF_ERROR(ReadDocumentTokens(options, p));
   // Speeds are measured with the model's own shape: of one that does not run here there are none.
   if (p.model.front && !p.device) {
     p.calibration = CalibrationFor(
         p.engine, p.model.front->header,
         {.remeasure = options.calibrate, .quiet = options.output.quiet || options.output.json});
+    p.spread = SpreadFor(p.engine, p.model.front->header);
   }
   return p;
 }
@@ -79,7 +92,10 @@ Result<PlanRequest> RequestOf(const PlanCommandOptions& options, const Planning&
       PlanRequest request,
       RequestFor(footprint, p.engine, options.plan, work, p.calibration ? &*p.calibration : nullptr));
   ATTEND_ASSIGN_OR_RETURN(request.kv_format, KvFormatFor(options.engine.kv, policy, p.engine));
-  if (policy != Policy::kOurs) request.quoted_questions = 0;  // quoting is what this program does
+  // Quoting is what this program does, and --verify runs the plan's two phases alone.
+  if (policy != Policy::kOurs || options.verify) request.quoted_questions = 0;
+  request.holds_text = !options.verify;
+  request.spread = p.spread;
   ApplySetting(options.setting, p.DeviceOrNull(), !options.plan.memory.empty(), request);
   return request;
 }
@@ -93,7 +109,7 @@ void AddPlan(Registry& registry) {
                    "  attend plan -m llama-3.1-8b --tokens 128000 --device a100-40gb\n"
                    "  attend plan -m config.json --tokens 32768 --policy all\n"
                    "  attend plan -m gpt-oss-20b --sweep 1000..128000 --device rtx-4090 > sweep.csv\n"
-                   "  attend plan --scenario law-firm");
+                   "  attend plan contract.txt --verify\n  attend plan --scenario law-firm");
   command->add_option("document", options->document, "UTF-8 text file, or - for standard input");
   command->add_option("--tokens", options->tokens, "Plan for this many tokens instead of a document")
       ->check(CLI::Range(int64_t{1}, kMaxPlanTokens));
@@ -108,6 +124,9 @@ void AddPlan(Registry& registry) {
   command->add_option("--plot", options->plot, "Draw memory and time against length into an SVG file");
   command->add_option("--emit", options->emit, "Print the command line that starts llama.cpp or vllm as decided")
       ->check(CLI::IsMember({"llama.cpp", "vllm"}));
+  command->add_flag("--verify", options->verify,
+                    "Run the plan and compare: memory, prefill and answer, predicted against measured; kept, and the "
+                    "next plans' range with it. With --tokens: of the document's first tokens");
   command->add_option("--scenario", options->scenario, "A case worked out in full: law-firm")
       ->check(CLI::IsMember({"law-firm"}));
   AddSettingOptions(command, options->setting);

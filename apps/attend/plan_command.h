@@ -23,6 +23,7 @@ struct PlanCommandOptions {
   std::string plot;      // --plot out.svg
   std::string emit;      // --emit llama.cpp or vllm
   std::string scenario;  // --scenario law-firm
+  bool verify = false;   // --verify: run it, and compare
   LoadOptions load;
   EngineOptions engine;
   PlanOptions plan;
@@ -37,7 +38,10 @@ struct Planning {
   std::optional<DeviceProfile> device;  // absent: this machine
   Policy policy = Policy::kFormula;
   int64_t document_tokens = 0;
+  std::vector<uint32_t> ids;  // of the document, where there is one
   std::optional<Calibration> calibration;
+  Spread spread;
+  uint64_t idle_bytes = 0;  // resident before anything was read
 
   const DeviceProfile* DeviceOrNull() const { return device ? &*device : nullptr; }
 };
@@ -52,6 +56,7 @@ Outcome RunPlanPolicies(const PlanCommandOptions& options, const Planning& plann
 Outcome RunPlanSweep(const PlanCommandOptions& options, const Planning& planning);
 Outcome RunPlanPlot(const PlanCommandOptions& options, const Planning& planning);
 Outcome RunPlanEmit(const PlanCommandOptions& options, const Planning& planning);
+Outcome RunPlanVerify(const PlanCommandOptions& options, Planning& planning);
 Outcome RunPlanScenario(const PlanCommandOptions& options);
 
 }  // namespace attend::cli

@@ -4,12 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "tensor/runtime_bytes.h"
-
 namespace attend {
 namespace {
-
-static_assert(2 * kUnitsWanted * kSplitRowTile <= kAttentionPartRows);
 
 int64_t CeilDiv(int64_t a, int64_t b) {
   return (a + b - 1) / b;

@@ -53,7 +53,6 @@ Result<void> Transformer::Allocate() {
   ATTEND_RETURN_IF_ERROR(make(up_, h.intermediate_size, max_tokens_));
   ATTEND_RETURN_IF_ERROR(make(cosine_, h.rotary_dim / 2, max_tokens_));
   ATTEND_RETURN_IF_ERROR(make(sine_, h.rotary_dim / 2, max_tokens_));
-  ATTEND_RETURN_IF_ERROR(make(logits_, h.vocab_size, kLogitRows));
   ATTEND_ASSIGN_OR_RETURN(lse_,
                           AlignedBuffer<float>::Make(static_cast<size_t>(max_tokens_ * h.num_q_heads), "activations"));
   if (kernels_->has_bf16_dot && RoundsToBf16(compute_)) {
@@ -63,6 +62,15 @@ Result<void> Transformer::Allocate() {
   ATTEND_ASSIGN_OR_RETURN(
       matmul_scratch_,
       AlignedBuffer<float>::Make(static_cast<size_t>(pool_->num_threads() * kMatmulScratchFloats), "matmul scratch"));
+  return {};
+}
+
+Result<void> Transformer::NeedLogits(Logits wanted) {
+  if (wanted == Logits::kNone) return {};
+  logits_.stride = PaddedColumns(header_->vocab_size);
+  const size_t cells = static_cast<size_t>(logits_.stride * (wanted == Logits::kLast ? 1 : kLogitRows));
+  if (logits_.data.size() >= cells) return {};
+  ATTEND_ASSIGN_OR_RETURN(logits_.data, AlignedBuffer<float>::Make(cells, "logits"));
   return {};
 }
 
@@ -95,6 +103,7 @@ Result<void> Transformer::CheckTokens(std::span<const uint32_t> tokens) const {
 Result<void> Transformer::Forward(std::span<const uint32_t> tokens, KvCache& cache, Logits wanted,
                                   const LogitsFn& on_logits, const ForwardHooks& hooks) {
   ATTEND_RETURN_IF_ERROR(CheckTokens(tokens));
+  ATTEND_RETURN_IF_ERROR(NeedLogits(wanted));
   const int64_t count = static_cast<int64_t>(tokens.size());
   const int64_t first_position = cache.num_tokens();
   ATTEND_ASSIGN_OR_RETURN(const AttentionSchedule schedule, Schedule(count, first_position + count));

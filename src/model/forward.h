@@ -80,6 +80,7 @@ class Transformer {
 
   Transformer() = default;
   Result<void> Allocate();
+  Result<void> NeedLogits(Logits wanted);  // one row for the last token, kLogitRows for all: made when first wanted
   Result<void> CheckTokens(std::span<const uint32_t> tokens) const;
 
   void Embed(std::span<const uint32_t> tokens);

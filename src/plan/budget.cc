@@ -117,7 +117,10 @@ uint64_t ReserveBytes(const PlanRequest& r) {
 }
 
 PlanMemory MemoryOf(const PlanRequest& r, int64_t pass_tokens) {
-  const RuntimeMemory runtime = RuntimeMemoryOf(r.footprint, r.kv_format, pass_tokens, r.runtime);
+  RuntimeSettings settings = r.runtime;
+  settings.quoted_questions = r.quoted_questions;
+  settings.text_tokens = r.holds_text ? r.document_tokens : 0;
+  const RuntimeMemory runtime = RuntimeMemoryOf(r.footprint, r.kv_format, pass_tokens, settings);
   PlanMemory m{.weights_bytes = r.footprint.weights_bytes,
                .kv_bytes = runtime.kv_bytes,
                .workspace_bytes = runtime.workspace_bytes,

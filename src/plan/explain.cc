@@ -100,11 +100,17 @@ void ExplainOurMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>&
                  fmt::format("{} tokens = {} piece + {} question + {} answer", p.pass_tokens, p.piece_tokens,
                              p.question_tokens, p.answer_tokens),
                  AsDouble(m.kv_bytes), "B"});
-  out.push_back({"workspace_bytes", "4 * (chunk * activations + 32 * vocab) + bf16 copy + threads * 2 MiB",
+  out.push_back({"workspace_bytes",
+                 r.quoted_questions > 0
+                     ? "4 * (chunk * activations + 32 * vocab) + bf16 copy + threads * 640 KiB + questions * a tile of 64 tokens"
+                     : "4 * (chunk * activations + vocab) + bf16 copy + threads * 640 KiB",
                  fmt::format("chunk {} tokens, hidden {}, mlp {}, vocab {}, {} threads, bf16 copy {}", r.runtime.chunk_tokens,
                              a.hidden_size, a.intermediate_size, a.vocab_size, r.runtime.threads, r.runtime.bf16_copy ? "yes" : "no"),
                  AsDouble(m.workspace_bytes), "B"});
-  out.push_back({"process_bytes", "7 MiB + 256 * vocab, measured", fmt::format("vocab {}", a.vocab_size),
+  out.push_back({"process_bytes",
+                 r.holds_text ? "4 MiB + 128 * vocab, and of the text 2 MiB + 700 * document tokens: measured"
+                              : "4 MiB + 128 * vocab: measured",
+                 fmt::format("vocab {}, {} document tokens", a.vocab_size, p.document_tokens),
                  AsDouble(m.process_bytes), "B"});
 }
 

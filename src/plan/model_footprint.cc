@@ -11,10 +11,13 @@ namespace attend {
 namespace {
 
 // Beside weights, cache and workspace, and beyond the 5 MiB of a process that has only started: code and libraries
-// touched on the way, the document with its token ids, and the header, tokenizer and merges, 10 MiB for 49,152 entries
-// (measured, g++ 12).
-constexpr uint64_t kProcessBytes = uint64_t{7} << 20;
-constexpr uint64_t kBytesPerVocabularyEntry = 256;
+// touched on the way, and the header, tokenizer and merges, 6 MiB for 49,152 entries (measured, g++ 12).
+constexpr uint64_t kProcessBytes = uint64_t{4} << 20;
+constexpr uint64_t kBytesPerVocabularyEntry = 128;
+
+// A document that is read: its text, ids and offsets, and what the answers looked at (measured).
+constexpr uint64_t kTextBytes = uint64_t{2} << 20;
+constexpr uint64_t kTextBytesPerToken = 700;
 
 bool IsTable(std::string_view name) {
   return name == "token_embd.weight" || name == "model.embed_tokens.weight";
@@ -97,12 +100,17 @@ uint64_t KvAllocatedBytes(const ModelShape& shape, KvFormat kv_format, int64_t t
   return SaturatedMultiply(tile_bytes, (static_cast<uint64_t>(tokens) + kTileTokens - 1) / kTileTokens);
 }
 
-uint64_t WorkspaceBytes(const ModelFootprint& f, int64_t chunk_tokens, bool bf16_copy, int threads) {
-  return PassWorkspaceBytes(f.activations, std::max(chunk_tokens, kLogitRows), kLogitRows, bf16_copy, threads);
+uint64_t WorkspaceBytes(const ModelFootprint& f, int64_t chunk_tokens, int64_t logit_rows, bool bf16_copy,
+                        int threads) {
+  return PassWorkspaceBytes(f.activations, std::max(chunk_tokens, logit_rows), logit_rows, bf16_copy, threads);
 }
 
 uint64_t ProcessBytes(const ModelFootprint& f) {
   return kProcessBytes + kBytesPerVocabularyEntry * f.shape.vocab_size;
+}
+
+uint64_t TextBytes(int64_t document_tokens) {
+  return SaturatedAdd(kTextBytes, SaturatedMultiply(kTextBytesPerToken, static_cast<uint64_t>(document_tokens)));
 }
 
 }  // namespace attend

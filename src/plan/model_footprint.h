@@ -44,11 +44,16 @@ ModelFootprint Shard(ModelFootprint footprint, int64_t num_devices);
 // The cache of one sequence as src/cache allocates it.
 uint64_t KvAllocatedBytes(const ModelShape& shape, KvFormat kv_format, int64_t tokens);
 
-// kOurs. Activations, their bf16 copy where the processor multiplies bf16, logits and scratch of a pass of `chunk_tokens`.
-uint64_t WorkspaceBytes(const ModelFootprint& footprint, int64_t chunk_tokens, bool bf16_copy, int threads);
+// kOurs. Activations, their bf16 copy where the processor multiplies bf16, `logit_rows` of logits and scratch of a pass of
+// `chunk_tokens`.
+uint64_t WorkspaceBytes(const ModelFootprint& footprint, int64_t chunk_tokens, int64_t logit_rows, bool bf16_copy,
+                        int threads);
 
 // kOurs. The process beside the model: code, libraries, and the tokenizer's tables, which grow with the vocabulary.
 uint64_t ProcessBytes(const ModelFootprint& footprint);
+
+// kOurs. A document that is read and answered from, beside the passes.
+uint64_t TextBytes(int64_t document_tokens);
 
 // a + b and a * b, at most 2^64 - 1.
 uint64_t SaturatedAdd(uint64_t a, uint64_t b);

@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "plan/runtime_memory.h"
+#include "plan/spread.h"
 #include "tensor/calibration.h"
 #include "tensor/compute.h"
 #include "tensor/kv_format.h"
@@ -45,11 +46,6 @@ struct Reserve {
   std::optional<uint64_t> bytes = std::nullopt;
 };
 
-// How far a time may be off: factors of the expected one. Two cores shared with other programs swing by this much.
-struct Spread {
-  double low = 0.8, high = 1.3;
-};
-
 struct PlanRequest {
   ModelFootprint footprint = {};
   int64_t document_tokens = 0;
@@ -60,6 +56,7 @@ struct PlanRequest {
   Compute compute = Compute::kBf16;
   KvFormat kv_format = {};
   RuntimeSettings runtime = {};
+  bool holds_text = true;        // ours: as read does; false: the passes alone
   int64_t rounds = 1;            // answers after one another over one prefill, each with its own question
   int64_t num_devices = 1;       // tensor parallel: memory and speeds are those of one
   double link_bytes_per_s = 0;   // between two devices, each way; 0: its time is not counted

@@ -43,9 +43,16 @@ uint64_t SumOverLayers(const ModelShape& shape, KvFormat kv_format, uint64_t con
 
 RuntimeMemory Ours(const ModelFootprint& f, KvFormat kv_format, int64_t tokens, const RuntimeSettings& s) {
   const uint64_t kv = KvAllocatedBytes(f.shape, kv_format, tokens);
-  return {.kv_bytes = SaturatedMultiply(kv, static_cast<uint64_t>(s.concurrent)),
-          .workspace_bytes = WorkspaceBytes(f, s.chunk_tokens, s.bf16_copy, s.threads),
-          .process_bytes = ProcessBytes(f)};
+  const int64_t logit_rows = s.quoted_questions > 0 ? kLogitRows : 1;
+  // A question that is scored writes to a fork's last tile.
+  const uint64_t forks =
+      SaturatedMultiply(KvAllocatedBytes(f.shape, kv_format, kTileTokens), static_cast<uint64_t>(s.quoted_questions));
+  RuntimeMemory m{.kv_bytes = SaturatedMultiply(kv, static_cast<uint64_t>(s.concurrent)),
+                  .workspace_bytes = WorkspaceBytes(f, s.chunk_tokens, logit_rows, s.bf16_copy, s.threads),
+                  .process_bytes = ProcessBytes(f)};
+  m.workspace_bytes = SaturatedAdd(m.workspace_bytes, forks);
+  if (s.text_tokens > 0) m.process_bytes = SaturatedAdd(m.process_bytes, TextBytes(s.text_tokens));
+  return m;
 }
 
 RuntimeMemory LlamaCpp(const ModelShape& shape, KvFormat kv_format, uint64_t tokens, const RuntimeSettings& s) {

@@ -24,6 +24,8 @@ struct RuntimeSettings {
   int64_t concurrent = 1;                              // sequences at once, all of the same length
   int64_t chunk_tokens = kDefaultPrefillChunkTokens;   // ours
   int threads = 1;                                     // ours
+  int64_t quoted_questions = 0;                        // ours: each scores the passages on forks of the cache
+  int64_t text_tokens = 0;                             // ours: of the document whose text is held; 0: passes alone
   bool bf16_copy = true;                               // ours: the processor multiplies bf16, the workspace holds a copy
   int64_t ubatch_tokens = 512;                         // llama.cpp: -ub
   bool flash_attention = true;                         // llama.cpp: -fa

@@ -33,17 +33,16 @@ constexpr int64_t WidestInput(const ActivationShape& s) {
       {PaddedColumns(s.hidden_size), PaddedColumns(s.intermediate_size), PaddedColumns(s.num_q_heads * s.v_head_dim)});
 }
 
-// Rows of partial results that attention keeps where it splits keys: at most 128 units of 96 rows.
-inline constexpr int64_t kAttentionPartRows = 128 * 96;
+// What a thread takes in matmul and attention: tiles of both, below this at head dimensions up to 256.
+inline constexpr int64_t kThreadBytes = int64_t{640} << 10;
 
 // Everything a pass allocates: activations, their bf16 copy where the processor multiplies bf16, and `logit_rows` of
-// logits. The attention workspace of a thread, O(tile), is below 2 MiB and counted at that.
+// logits: one to generate, kLogitRows to score.
 constexpr uint64_t PassWorkspaceBytes(const ActivationShape& s, int64_t tokens, int64_t logit_rows, bool bf16_copy,
                                       int64_t threads) {
   const int64_t floats = ActivationFloats(s, tokens) + logit_rows * PaddedColumns(s.vocab_size);
   const int64_t copy = bf16_copy ? tokens * WidestInput(s) * 2 : 0;
-  const int64_t parts = kAttentionPartRows * (s.v_head_dim + 16) * 4;
-  return static_cast<uint64_t>(floats * 4 + copy + parts + threads * (int64_t{2} << 20));
+  return static_cast<uint64_t>(floats * 4 + copy + threads * kThreadBytes);
 }
 
 }  // namespace attend

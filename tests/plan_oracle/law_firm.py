@@ -13,7 +13,8 @@ def numbers():
     saved_s = attention_s - pieces_s
     kv, weights = token * TOKENS, 2 * PARAMETERS
     return {
-        "token_bytes": token, "kv_bytes": kv, "mha_kv_bytes": kv * HEADS // KV_HEADS, "score_bytes": HEADS * TOKENS**2 * 2,
+        "token_bytes": token, "kv_bytes": kv, "mha_kv_bytes": kv * HEADS // KV_HEADS,
+        "score_bytes": HEADS * TOKENS**2 * 2,
         "attention_flops": attention, "attention_s": attention_s, "causal_s": attention_s / 2,
         "linear_flops": linear, "linear_s": linear_s, "pieces_attention_s": pieces_s,
         "pass_s": attention_s + linear_s, "pieces_s": pieces_s + linear_s,

@@ -8,11 +8,13 @@ BYTES = {"f32": Fraction(4), "f16": Fraction(2), "bf16": Fraction(2), "fp8": Fra
 MOST = 2**64 - 1  # bytes are given as at most this
 EVERY_LAYER_SLIDES = {"mistral", "mixtral", "phi3"}
 FULL_PERIOD = {"gemma2": 2, "gpt_oss": 2, "gemma3": 6, "gemma3_text": 6}  # the others slide
-ATTENTION_PERIOD = {"qwen3_next": 4, "qwen3_5": 4, "qwen3_5_text": 4, "qwen3_5_moe": 4, "qwen3_5_moe_text": 4}  # the others hold a state
+# The others hold a state.
+ATTENTION_PERIOD = {"qwen3_next": 4, "qwen3_5": 4, "qwen3_5_text": 4, "qwen3_5_moe": 4, "qwen3_5_moe_text": 4}
 TWO_MATRICES = {"gpt2", "bert"}
 OTHER_NAMES = {"n_layer": "num_hidden_layers", "num_layers": "num_hidden_layers", "n_embd": "hidden_size",
-               "n_head": "num_attention_heads", "multi_query_group_num": "num_key_value_heads", "kv_channels": "head_dim",
-               "n_inner": "intermediate_size", "ffn_hidden_size": "intermediate_size", "padded_vocab_size": "vocab_size",
+               "n_head": "num_attention_heads", "multi_query_group_num": "num_key_value_heads",
+               "kv_channels": "head_dim", "n_inner": "intermediate_size",
+               "ffn_hidden_size": "intermediate_size", "padded_vocab_size": "vocab_size",
                "n_positions": "max_position_embeddings", "seq_length": "max_position_embeddings"}
 
 
@@ -104,8 +106,8 @@ def mlp(c, index):
 
 
 class Model:
-    """`stated`: a published number of parameters, which stands in for the sum; `follows`: False where the shape does not
-    lead to it and all of it counts as used."""
+    """`stated`: a published number of parameters, which stands in for the sum; `follows`: False where the shape does
+    not lead to it and all of it counts as used."""
 
     def __init__(self, config, stated=0, follows=True, weights="bf16"):
         c = self.config = {OTHER_NAMES.get(key, key): value for key, value in config.items()}

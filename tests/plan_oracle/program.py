@@ -7,7 +7,8 @@ import unittest
 from pathlib import Path
 
 PROGRAM = os.environ.get("ATTEND")
-NEEDS_PROGRAM = unittest.skipUnless(PROGRAM, "ATTEND is not set: the path of the built program, build/release/apps/attend/attend")
+NEEDS_PROGRAM = unittest.skipUnless(
+    PROGRAM, "ATTEND is not set: the path of the built program, build/release/apps/attend/attend")
 MODELS = Path(__file__).resolve().parents[2] / "data" / "models"
 ENOUGH = ("--memory", "8000000TiB", "--reserve", "0")
 NOTHING_BESIDE = ("--question-tokens", "0", "-n", "0")
@@ -33,6 +34,13 @@ def plan(model, *arguments, status=0):
 def whole_pass(model, tokens, *arguments):
     """One pass over `tokens` and nothing else, where memory is no matter."""
     return plan(model, "--tokens", tokens, *NOTHING_BESIDE, *ENOUGH, *arguments)
+
+
+def write(name, value):
+    """The path of a file with `value` as JSON, or as it is where it is text."""
+    path = Path(_HOME.name) / name
+    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    return path
 
 
 def preset(name):

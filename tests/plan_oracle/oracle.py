@@ -7,6 +7,7 @@ BYTES = {"f32": Fraction(4), "f16": Fraction(2), "bf16": Fraction(2), "fp8": Fra
          "q5_1": Fraction(24, 32), "q5_0": Fraction(22, 32), "q4_1": Fraction(20, 32), "q4_0": Fraction(18, 32)}
 MOST = 2**64 - 1  # bytes are given as at most this
 EVERY_LAYER_SLIDES = {"mistral", "mixtral", "phi3"}
+LATE_LAYERS_SLIDE = {"qwen2", "qwen2_moe", "qwen3", "qwen3_moe"}  # where they are told to
 FULL_PERIOD = {"gemma2": 2, "gpt_oss": 2, "gemma3": 6, "gemma3_text": 6}  # the others slide
 # The others hold a state.
 ATTENTION_PERIOD = {"qwen3_next": 4, "qwen3_5": 4, "qwen3_5_text": 4, "qwen3_5_moe": 4, "qwen3_5_moe_text": 4}
@@ -55,6 +56,9 @@ def layer_kinds(c):
         return ["linear" if (i + 1) % period else "full" for i in range(n)]
     if not c.get("sliding_window"):
         return ["full"] * n
+    if family in LATE_LAYERS_SLIDE:
+        first = c.get("max_window_layers", 28) if c.get("use_sliding_window") else n
+        return ["window" if i >= first else "full" for i in range(n)]
     if family in EVERY_LAYER_SLIDES:
         return ["window"] * n
     period = c.get("sliding_window_pattern", FULL_PERIOD.get(family, 1))

@@ -37,9 +37,10 @@ def whole_pass(model, tokens, *arguments):
 
 
 def write(name, value):
-    """The path of a file with `value` as JSON, or as it is where it is text."""
+    """The path of a file with `value` as JSON, or as it is where it is text or bytes."""
     path = Path(_HOME.name) / name
-    path.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+    text = value if isinstance(value, (str, bytes)) else json.dumps(value)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
 

@@ -26,11 +26,14 @@ def config(r):
 def add_windows(r, c):
     c["sliding_window"] = r.choice([1, 100, 128, 1024, 4096])
     n = c["num_hidden_layers"]
-    way = r.randint(0, 3)
+    way = r.randint(0, 4)
     if way == 0:
         c["layer_types"] = [r.choice(["full_attention", "sliding_attention"]) for _ in range(n)]
     elif way == 1:
         c["sliding_window_pattern"] = r.randint(1, 8)
+    elif way == 2:
+        c.update(model_type=r.choice(["qwen2", "qwen3_moe"]), use_sliding_window=r.random() < 0.7,
+                 max_window_layers=r.randint(0, n + 2))
     else:
         c["model_type"] = r.choice(["mistral", "gemma2", "gemma3_text", "gpt_oss"])
 

@@ -57,3 +57,12 @@ if(cross_tests)
   add_dependencies(cross_test attend)
   target_compile_definitions(cross_test PRIVATE ATTEND_CLI="$<TARGET_FILE:attend>")
 endif()
+
+# Tests in Python, standard library only: they find the built program in ATTEND.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+file(GLOB_RECURSE python_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/*_test.py)
+foreach(source ${python_tests})
+  get_filename_component(name ${source} NAME_WE)
+  add_test(NAME python.${name} COMMAND ${Python3_EXECUTABLE} -B ${source})
+  set_tests_properties(python.${name} PROPERTIES ENVIRONMENT "ATTEND=$<TARGET_FILE:attend>" TIMEOUT 600)
+endforeach()

@@ -73,6 +73,16 @@ Result<LoadedModel> LoadModelFor(const EngineOptions& options, const std::string
   return LoadModel(path, *engine.pool, options.allow_nonfinite ? NonfiniteWeights::kAllow : NonfiniteWeights::kRefuse);
 }
 
+CLI::Validator FiniteRange(double low, double high) {
+  const auto check = [low, high](const std::string& text) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    const bool fits = end != text.c_str() && *end == '\0' && value >= low && value <= high;
+    return fits ? std::string() : fmt::format("{} is no number from {:g} to {:g}", text, low, high);
+  };
+  return CLI::Validator(check, fmt::format("NUMBER in [{:g} - {:g}]", low, high));
+}
+
 Result<uint64_t> ParseBytes(const std::string& text, const char* flag) {
   static constexpr std::pair<std::string_view, double> kUnits[] = {
       {"", 1},         {"B", 1},      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},

@@ -75,6 +75,9 @@ Result<Engine> MakeEngine(const EngineOptions& options);
 Result<std::string> FindModel(const EngineOptions& options);
 Result<LoadedModel> LoadModelFor(const EngineOptions& options, const std::string& path, Engine& engine);
 
+// An option's number: finite and within the range, which CLI::Range does not ask of "nan".
+CLI::Validator FiniteRange(double low, double high);
+
 // Bytes with a unit a person typed: "2GiB", "512MiB", "1.5GB", "100000".
 Result<uint64_t> ParseBytes(const std::string& text, const char* flag);
 // 3221225472 -> "3.00 GiB".

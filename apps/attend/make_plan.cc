@@ -58,7 +58,7 @@ void AddPlanOptions(CLI::App* command, PlanOptions& o) {
       ->check(count);
   command->add_option("--memory", o.memory, "Memory that may be used, such as 2GiB (default: what is available)");
   command->add_option("--reserve", o.reserve, "Part of it to leave free, bytes or percent (default: 10%)");
-  command->add_option("--time", o.time_limit_s, "Most seconds it may take; 0 = no limit")->check(CLI::Range(0.0, 1e12));
+  command->add_option("--time", o.time_limit_s, "Most seconds it may take; 0 = no limit")->check(FiniteRange(0, 1e12));
   command
       ->add_option("--max-pieces", o.max_pieces,
                    "Most pieces to cut the document into; 1 = one pass or nothing, 0 = any")

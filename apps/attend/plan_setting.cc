@@ -33,7 +33,7 @@ double WeightBits(const std::string& name) {
 
 void AddSettingOptions(CLI::App* command, SettingOptions& o) {
   const CLI::Range count(int64_t{1}, int64_t{1} << 20);
-  const CLI::Range amount(0.0, 1e12);
+  const CLI::Validator amount = FiniteRange(0, 1e12);
   command->add_option("--device", o.device, "Device to plan for: a name of attend devices or a profile's file (default: this machine)");
   command
       ->add_option("--policy", o.policy,
@@ -105,7 +105,7 @@ void ApplySetting(const SettingOptions& o, const DeviceProfile* device, bool mem
   if (device == nullptr) return;
   if (!memory_is_fixed) request.memory_limit_bytes = device->memory_bytes;
   request.calibration = SpeedsOf(*device, request.compute);
-  request.link_bytes_per_s = device->link_bytes_per_s;
+  request.link_bytes_per_s = device->link_bytes_per_s / 2;  // the profile states both directions together
   if (!device->IsMeasured()) request.spread = kStatedSpread;
 }
 

@@ -95,7 +95,11 @@ Result<std::vector<CacheKind>> WindowKinds(const ConfigFields& fields, const Mod
       return PeriodicKinds(num_layers, family.full_period, CacheKind::kWindow);
     case Window::kFromSomeLayer: {
       ATTEND_ASSIGN_OR_RETURN(const bool is_used, fields.Flag("use_sliding_window", false));
-      ATTEND_ASSIGN_OR_RETURN(const uint32_t first, CountOrNone(fields, "max_window_layers", kMaxLayers));
+      constexpr uint32_t kFirstByDefault = 28;  // what Qwen's configuration means by an absent key
+      uint32_t first = kFirstByDefault;
+      if (fields.Find("max_window_layers") != nullptr) {
+        ATTEND_ASSIGN_OR_RETURN(first, CountOrNone(fields, "max_window_layers", kMaxLayers));
+      }
       for (size_t i = first; is_used && i < num_layers; ++i) kinds[i] = CacheKind::kWindow;
     }
   }

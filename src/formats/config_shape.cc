@@ -246,8 +246,10 @@ class ShapeReader {
   Result<void> ReadTrainedTokens() {
     ATTEND_ASSIGN_OR_RETURN(shape_.trained_tokens,
                             Number({"max_position_embeddings", "n_positions", "seq_length"}, kMaxSeqLen));
-    const json* rope = fields_.Find(KeyOf(fields_, {"rope_parameters", "rope_scaling"}));
-    if (rope == nullptr || !rope->is_object()) return {};
+    const std::string key = KeyOf(fields_, {"rope_parameters", "rope_scaling"});
+    const json* rope = fields_.Find(key);
+    if (rope == nullptr) return {};
+    if (!rope->is_object()) return fields_.Wrong(key, "an object", rope);
     const ConfigFields scaling(*rope, source_);
     ATTEND_ASSIGN_OR_RETURN(const std::string kind, scaling.Text(KeyOf(scaling, {"rope_type", "type"}), "default"));
     if (kind == "llama3") return {};  // its factor stretches frequencies, not the length
@@ -304,9 +306,10 @@ Result<ModelShape> ShapeOfConfig(const json& config, std::string name) {
   if (!config.is_object()) {
     return FormatError(ErrorCode::kConfigBad, source.where, "the configuration", "an object", config.type_name());
   }
-  const json* text = &config;
-  if (const auto inner = config.find("text_config"); inner != config.end() && inner->is_object()) text = &*inner;
-  const ConfigFields outer(config, source), fields(*text, source);
+  const ConfigFields outer(config, source);
+  const json* inner = outer.Find("text_config");
+  if (inner != nullptr && !inner->is_object()) return outer.Wrong("text_config", "an object", inner);
+  const ConfigFields fields(inner != nullptr ? *inner : config, source);
   ATTEND_ASSIGN_OR_RETURN(const std::string outer_type, outer.Text("model_type"));
   ATTEND_ASSIGN_OR_RETURN(const std::string model_type, fields.Text("model_type", outer_type));
   return ShapeReader(fields, source).Read(model_type);

@@ -6,6 +6,7 @@
 
 #include "measure/fill_cache.h"
 #include "measure/model_work.h"
+#include "measure/statistics.h"
 #include "measure/synthetic_model.h"
 #include "measure/timer.h"
 #include "model/forward.h"
@@ -14,25 +15,35 @@ namespace attend {
 namespace {
 
 constexpr int64_t kChunkTokens = kDefaultPrefillChunkTokens;
-constexpr int64_t kPrefillDepth = 4096;
+constexpr int64_t kShortTokens = 300, kLongTokens = 3000;
 constexpr double kChunkFlops = 40e9;   // of the matmuls of one measured chunk: some 0.3 s on two ordinary cores
 constexpr int64_t kMatmulRows = 128;   // rows of one unit, as in the forward pass
-constexpr double kSecondsAStep = 1.5;  // after which no further round is run
+constexpr double kSecondsAStep = 3;    // after which no further round is run
 constexpr int kMaxRounds = 5;
 constexpr int kDecodeRounds = 9;
 
 using LogitsFn = Transformer::LogitsFn;
 const LogitsFn kIgnore = [](int64_t, int64_t, const float*, int64_t) {};
 
-// The fastest of a few rounds, after one to warm up: a neighbour only ever makes a round slower.
-Result<double> Fastest(int rounds, const std::function<Result<double>()>& run) {
-  ATTEND_ASSIGN_OR_RETURN(double best, run());
+struct Rounds {
+  double first_s = 0;           // which warms up
+  std::vector<double> seconds;  // the others
+
+  // What a run of some seconds will meet, neighbours included.
+  double Usual() const { return Median(seconds); }
+  // Of steps of milliseconds, which a neighbour only ever makes slower.
+  double Fastest() const { return *std::min_element(seconds.begin(), seconds.end()); }
+};
+
+Result<Rounds> Run(int rounds, const std::function<Result<double>()>& run) {
+  Rounds all;
+  ATTEND_ASSIGN_OR_RETURN(all.first_s, run());
   const Timer timer;
   for (int round = 0; round < rounds && (round == 0 || timer.Seconds() < kSecondsAStep); ++round) {
     ATTEND_ASSIGN_OR_RETURN(const double seconds, run());
-    best = std::min(best, seconds);
+    all.seconds.push_back(seconds);
   }
-  return best;
+  return all;
 }
 
 // What is left of `whole` without `part`; noise must not make it vanish.
@@ -102,24 +113,29 @@ class Calibrator {
         model_(model),
         real_layers_(real_layers) {}
 
-  // Two chunks of a few layers, one with nothing before it and one deep: their difference is attention alone, and what
-  // the matmuls do not take of the rest is elementwise work.
+  // Two passes through a few layers, a short and a long one: time is so much a token and so much a pair, and what the
+  // matmuls do not take of the first is elementwise work.
   Result<void> Prefill(Calibration& c) const {
     const double layer_flops = LinearFlopsPerToken(model_.header) / model_.header.num_layers * kChunkTokens;
     ModelHeader few = model_.header;
     few.num_layers =
         static_cast<uint32_t>(std::clamp<double>(kChunkFlops / layer_flops, 1, std::min(8u, few.num_layers)));
     ATTEND_ASSIGN_OR_RETURN(Transformer transformer, MakeTransformer(few));
-    ATTEND_ASSIGN_OR_RETURN(const double shallow_s, ForwardSeconds(transformer, kChunkTokens, 0, kMaxRounds));
-    ATTEND_ASSIGN_OR_RETURN(const double deep_s, ForwardSeconds(transformer, kChunkTokens, kPrefillDepth, kMaxRounds));
-    const double shallow_flops = ShapeOf(few).AttentionFlops(kChunkTokens, 0);
-    const double added_flops = ShapeOf(few).AttentionFlops(kChunkTokens, kPrefillDepth) - shallow_flops;
-    c.attention_flops_per_s = added_flops / Remainder(deep_s, shallow_s);
+    ATTEND_ASSIGN_OR_RETURN(const Rounds short_pass, ForwardRounds(transformer, kShortTokens, 0, kMaxRounds));
+    ATTEND_ASSIGN_OR_RETURN(const Rounds long_pass, ForwardRounds(transformer, kLongTokens, 0, kMaxRounds));
+    const double short_s = short_pass.Usual(), long_s = long_pass.Usual();
+    c.start_s = std::max(0.0, short_pass.first_s - short_s);
+    // short = S a + P b, long = L a + Q b: the pairs' share is what a token of the long pass takes more.
+    const double short_flops = ShapeOf(few).AttentionFlops(kShortTokens, 0) / kShortTokens;
+    const double long_flops = ShapeOf(few).AttentionFlops(kLongTokens, 0) / kLongTokens;
+    const double added_s = Remainder(long_s / kLongTokens, short_s / kShortTokens);
+    c.attention_flops_per_s = (long_flops - short_flops) / added_s;
+    const double token_s = Remainder(long_s / kLongTokens, long_flops / c.attention_flops_per_s);
 
-    ATTEND_ASSIGN_OR_RETURN(const double linear_s, LinearSeconds(few));
-    c.linear_flops_per_s = LinearFlopsPerToken(few) * kChunkTokens / linear_s;
-    const double element_s = Remainder(shallow_s, linear_s + shallow_flops / c.attention_flops_per_s);
-    c.element_s_per_token = element_s / kChunkTokens * real_layers_ / few.num_layers;
+    ATTEND_ASSIGN_OR_RETURN(const Rounds linear, LinearRounds(few));
+    const double element_s = Remainder(token_s, linear.Usual() / kChunkTokens);
+    c.linear_flops_per_s = LinearFlopsPerToken(few) / (token_s - element_s);
+    c.element_s_per_token = element_s * real_layers_ / few.num_layers;
     return {};
   }
 
@@ -129,8 +145,9 @@ class Calibrator {
     const double token_bytes = static_cast<double>(ShapeOf(model_.header).KvBytesPerToken(kv_format_));
     const int64_t depth = std::clamp(static_cast<int64_t>(static_cast<double>(kCalibrationCacheBytes) / token_bytes),
                                      int64_t{512}, int64_t{1} << 16);
-    ATTEND_ASSIGN_OR_RETURN(const double shallow_s, ForwardSeconds(transformer, 1, 0, kDecodeRounds));
-    ATTEND_ASSIGN_OR_RETURN(const double deep_s, ForwardSeconds(transformer, 1, depth, kDecodeRounds));
+    ATTEND_ASSIGN_OR_RETURN(const Rounds shallow, ForwardRounds(transformer, 1, 0, kDecodeRounds));
+    ATTEND_ASSIGN_OR_RETURN(const Rounds deep, ForwardRounds(transformer, 1, depth, kDecodeRounds));
+    const double shallow_s = shallow.Fastest(), deep_s = deep.Fastest();
     c.weight_bytes_per_s = WeightBytesRead(model_.weights) / shallow_s;
     c.kv_bytes_per_s = token_bytes * static_cast<double>(depth) / Remainder(deep_s, shallow_s);
     return {};
@@ -141,15 +158,18 @@ class Calibrator {
     return Transformer::Make(header, model_.weights, kernels_, pool_, compute_);
   }
 
-  Result<double> ForwardSeconds(Transformer& transformer, int64_t tokens, int64_t depth, int rounds) const {
+  Result<Rounds> ForwardRounds(Transformer& transformer, int64_t tokens, int64_t depth, int rounds) const {
     ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(transformer.header(), kv_format_)));
     ATTEND_RETURN_IF_ERROR(FillCache(cache, depth, pool_));
     std::vector<uint32_t> ids;
     for (int64_t i = 0; i < tokens; ++i) ids.push_back(static_cast<uint32_t>(i) % transformer.header().vocab_size);
     const Logits wanted = tokens == 1 ? Logits::kLast : Logits::kNone;
-    return Fastest(rounds, [&]() -> Result<double> {
+    return Run(rounds, [&]() -> Result<double> {
       const Timer timer;
-      ATTEND_RETURN_IF_ERROR(transformer.Forward(ids, cache, wanted, kIgnore));
+      for (size_t first = 0; first < ids.size(); first += kChunkTokens) {
+        const size_t count = std::min(static_cast<size_t>(kChunkTokens), ids.size() - first);
+        ATTEND_RETURN_IF_ERROR(transformer.Forward(std::span(ids).subspan(first, count), cache, wanted, kIgnore));
+      }
       const double seconds = timer.Seconds();
       cache.Truncate(depth);
       return seconds;
@@ -157,9 +177,9 @@ class Calibrator {
   }
 
   // All matmuls of the layers over one chunk of rows.
-  Result<double> LinearSeconds(const ModelHeader& header) const {
+  Result<Rounds> LinearRounds(const ModelHeader& header) const {
     ATTEND_ASSIGN_OR_RETURN(ChunkMatmul matmul, ChunkMatmul::Make(header, kernels_, pool_, compute_));
-    return Fastest(kMaxRounds, [&]() -> Result<double> {
+    return Run(kMaxRounds, [&]() -> Result<double> {
       const Timer timer;
       for (uint32_t layer = 0; layer < header.num_layers; ++layer) {
         const LayerWeights& w = model_.weights.layers[layer];

@@ -21,7 +21,7 @@ bool IsUsable(const Calibration& c) {
   for (double rate : {c.linear_flops_per_s, c.attention_flops_per_s, c.weight_bytes_per_s, c.kv_bytes_per_s}) {
     if (!std::isfinite(rate) || rate <= 0) return false;
   }
-  return std::isfinite(c.element_s_per_token) && c.element_s_per_token >= 0;
+  return std::isfinite(c.element_s_per_token) && c.element_s_per_token >= 0 && std::isfinite(c.start_s) && c.start_s >= 0;
 }
 
 // Adds `count` pieces of `piece_tokens` each, of every document.
@@ -82,7 +82,7 @@ double TrafficSeconds(const PlanRequest& r, double tokens) {
 }
 
 double PrefillSeconds(const PlanRequest& r, const Calibration& c, const Work& work) {
-  return work.linear_flops / c.linear_flops_per_s + work.attention_flops / c.attention_flops_per_s +
+  return c.start_s + work.linear_flops / c.linear_flops_per_s + work.attention_flops / c.attention_flops_per_s +
          work.prefill_tokens * c.element_s_per_token + TrafficSeconds(r, work.prefill_tokens);
 }
 

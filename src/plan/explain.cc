@@ -108,8 +108,8 @@ void ExplainOurMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>&
                              a.hidden_size, a.intermediate_size, a.vocab_size, r.runtime.threads, r.runtime.bf16_copy ? "yes" : "no"),
                  AsDouble(m.workspace_bytes), "B"});
   out.push_back({"process_bytes",
-                 r.holds_text ? "4 MiB + 128 * vocab, and of the text 2 MiB + 700 * document tokens: measured"
-                              : "4 MiB + 128 * vocab: measured",
+                 r.holds_text ? "2 MiB + 128 * vocab, and of the text 4 MiB + 700 * document tokens: measured"
+                              : "2 MiB + 128 * vocab: measured",
                  fmt::format("vocab {}, {} document tokens", a.vocab_size, p.document_tokens),
                  AsDouble(m.process_bytes), "B"});
 }
@@ -172,9 +172,9 @@ std::string SourceText(const Calibration& c) {
 void ExplainTimes(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
   const Calibration& c = *r.calibration;
   out.push_back(
-      {"prefill_s", "linear_flops / linear rate + attention_flops / attention rate + tokens * element time",
-       fmt::format("{:.4g} and {:.4g} FLOP/s, {:.4g} s/token; {}", c.linear_flops_per_s, c.attention_flops_per_s,
-                   c.element_s_per_token, SourceText(c)),
+      {"prefill_s", "start time + linear_flops / linear rate + attention_flops / attention rate + tokens * element time",
+       fmt::format("{:.4g} s, {:.4g} and {:.4g} FLOP/s, {:.4g} s/token; {}", c.start_s, c.linear_flops_per_s,
+                   c.attention_flops_per_s, c.element_s_per_token, SourceText(c)),
        p.times->prefill_s.expected, "s"});
   if (r.quoted_questions > 0) {
     out.push_back(

@@ -12,11 +12,11 @@ namespace {
 
 // Beside weights, cache and workspace, and beyond the 5 MiB of a process that has only started: code and libraries
 // touched on the way, and the header, tokenizer and merges, 6 MiB for 49,152 entries (measured, g++ 12).
-constexpr uint64_t kProcessBytes = uint64_t{4} << 20;
+constexpr uint64_t kProcessBytes = uint64_t{2} << 20;
 constexpr uint64_t kBytesPerVocabularyEntry = 128;
 
 // A document that is read: its text, ids and offsets, and what the answers looked at (measured).
-constexpr uint64_t kTextBytes = uint64_t{2} << 20;
+constexpr uint64_t kTextBytes = uint64_t{4} << 20;
 constexpr uint64_t kTextBytesPerToken = 700;
 
 bool IsTable(std::string_view name) {

@@ -56,8 +56,7 @@ TEST(PlanTruth, TheWorkspaceIsEnough) {
         const Runner run(path, isa, compute, 512);
         KvCache cache = run.Cache();
         std::vector<uint32_t> ids(65);
-        ASSERT_TRUE(
-            run.transformer->Forward(ids, cache, Logits::kAll, [](int64_t, int64_t, const float*, int64_t) {}));
+        ASSERT_TRUE(run.transformer->Forward(ids, cache, Logits::kAll, [](int64_t, int64_t, const float*, int64_t) {}));
         const bool bf16_copy = run.transformer->kernels().has_bf16_dot && compute == Compute::kBf16;
         EXPECT_LE(run.transformer->workspace_bytes(),
                   WorkspaceBytes(MakeFootprint(run.model.front.header, {}), 512, kLogitRows, bf16_copy, 2))

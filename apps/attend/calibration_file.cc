@@ -23,7 +23,6 @@ constexpr std::pair<const char*, double Calibration::*> kRates[] = {
     {"attention_flops_per_s", &Calibration::attention_flops_per_s},
     {"weight_bytes_per_s", &Calibration::weight_bytes_per_s},
     {"kv_bytes_per_s", &Calibration::kv_bytes_per_s},
-    {"start_s", &Calibration::start_s},
     {"element_s_per_token", &Calibration::element_s_per_token},
 };
 

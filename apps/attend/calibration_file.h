@@ -31,8 +31,8 @@ std::optional<Calibration> FindCalibration(const std::string& path, const Calibr
 
 // What a plan said and what its run took, of the run's calibration: a new calibration forgets them.
 struct VerifiedRun {
-  int64_t tokens = 0;         // of a pass
-  double memory_ratio = 0;    // measured / planned
+  int64_t tokens = 0;       // of a pass
+  double memory_ratio = 0;  // measured / planned
   double prefill_ratio = 0;
   double decode_ratio = 0;
   double total_ratio = 0;

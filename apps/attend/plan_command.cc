@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "attend/calibrated.h"
+#include "attend/find_device.h"
+#include "plan/scaled_speeds.h"
 
 namespace attend::cli {
 namespace {
@@ -25,11 +27,24 @@ Result<void> ReadDocumentTokens(const PlanCommandOptions& options, Planning& p) 
   p.ids = tokenizer->Encode(document.text);
   const int64_t available = static_cast<int64_t>(p.ids.size());
   if (options.tokens > available) {
-    return tl::unexpected(UsageError("--tokens", fmt::format("at most the document's {}", available),
-                                     std::to_string(options.tokens)));
+    return tl::unexpected(
+        UsageError("--tokens", fmt::format("at most the document's {}", available), std::to_string(options.tokens)));
   }
   if (!has_tokens) p.document_tokens = available;
   return {};
+}
+
+std::optional<Calibration> MeasuredSpeeds(const PlanCommandOptions& options, const Planning& p) {
+  return CalibrationFor(p.engine, p.model.front->header,
+                        {.remeasure = options.calibrate, .quiet = options.output.quiet || options.output.json});
+}
+
+// On another processor: this one's, scaled, once it was measured (attend devices --measure).
+std::optional<Calibration> SpeedsElsewhere(const PlanCommandOptions& options, const Planning& p) {
+  const auto here = FindDevice(kThisMachine);
+  if (!here) return std::nullopt;
+  const auto measured = MeasuredSpeeds(options, p);
+  return measured ? ScaledSpeeds(*measured, *here, *p.device) : std::nullopt;
 }
 
 Outcome RunOnePlan(const PlanCommandOptions& options, const Planning& planning) {
@@ -77,10 +92,10 @@ Result<Planning> PreparePlanning(const PlanCommandOptions& options) {
   ATTEND_RETURN_IF_ERROR(ReadDocumentTokens(options, p));
   // Speeds are measured with the model's own shape: of one that does not run here there are none.
   if (p.model.front && !p.device) {
-    p.calibration = CalibrationFor(
-        p.engine, p.model.front->header,
-        {.remeasure = options.calibrate, .quiet = options.output.quiet || options.output.json});
+    p.calibration = MeasuredSpeeds(options, p);
     p.spread = SpreadFor(p.engine, p.model.front->header);
+  } else if (p.policy == Policy::kOurs) {
+    p.calibration = SpeedsElsewhere(options, p);
   }
   return p;
 }
@@ -88,9 +103,8 @@ Result<Planning> PreparePlanning(const PlanCommandOptions& options) {
 Result<PlanRequest> RequestOf(const PlanCommandOptions& options, const Planning& p, Policy policy) {
   ATTEND_ASSIGN_OR_RETURN(const ModelFootprint footprint, FootprintFor(p.model, policy));
   const PlannedWork work{.document_tokens = p.document_tokens, .question_tokens = options.question_tokens};
-  ATTEND_ASSIGN_OR_RETURN(
-      PlanRequest request,
-      RequestFor(footprint, p.engine, options.plan, work, p.calibration ? &*p.calibration : nullptr));
+  ATTEND_ASSIGN_OR_RETURN(PlanRequest request, RequestFor(footprint, p.engine, options.plan, work,
+                                                          p.calibration ? &*p.calibration : nullptr));
   ATTEND_ASSIGN_OR_RETURN(request.kv_format, KvFormatFor(options.engine.kv, policy, p.engine));
   // Quoting is what this program does, and --verify runs the plan's two phases alone.
   if (policy != Policy::kOurs || options.verify) request.quoted_questions = 0;

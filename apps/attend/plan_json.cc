@@ -101,6 +101,7 @@ Json PlanJson(const PlanReport& report) {
                {"context_tokens", p.context_tokens},
                {"trained_tokens", p.trained_tokens},
                {"fits_tokens", p.fits_tokens},
+               {"in_time_tokens", p.in_time_tokens},
                {"kv_bytes", p.memory.kv_bytes},
                {"kv_bytes_per_token", p.kv_bytes_per_token},
                {"unchunked_bytes", p.unchunked_bytes},

@@ -13,10 +13,10 @@ namespace attend::cli {
 // A plan and what its reader should know beside it.
 struct PlanReport {
   const Plan& plan;
-  const ModelShape* model = nullptr;                 // of the whole model, not a share of it
-  std::string device = {};                           // empty: this machine
+  const ModelShape* model = nullptr;                // of the whole model, not a share of it
+  std::string device = {};                          // empty: this machine
   std::optional<Capacity> capacity = std::nullopt;  // where it was asked for
-  bool explain = false;                              // every number with its formula and inputs
+  bool explain = false;                             // every number with its formula and inputs
 };
 
 // The verdict, the reason, memory and time in one short paragraph, with a newline at its end.

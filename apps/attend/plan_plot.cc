@@ -22,9 +22,12 @@ constexpr const char* kGrey = "#666666";
 std::string Escaped(const std::string& text) {
   std::string escaped;
   for (char c : text) {
-    if (c == '<') escaped += "&lt;";
-    else if (c == '&') escaped += "&amp;";
-    else escaped += c;
+    if (c == '<')
+      escaped += "&lt;";
+    else if (c == '&')
+      escaped += "&amp;";
+    else
+      escaped += c;
   }
   return escaped;
 }
@@ -37,7 +40,9 @@ struct Panel {
     const double span = std::log(last_tokens / first_tokens);
     return kLeft + (kWidth - kLeft - kRight) * (span > 0 ? std::log(tokens / first_tokens) / span : 0);
   }
-  double Y(double value) const { return top + kPanelHeight - kBottom - (kPanelHeight - kBottom - kTop) * value / largest; }
+  double Y(double value) const {
+    return top + kPanelHeight - kBottom - (kPanelHeight - kBottom - kTop) * value / largest;
+  }
 };
 
 struct Series {
@@ -56,36 +61,41 @@ double TickStep(double largest) {
 }
 
 std::string Frame(const Panel& panel, const std::string& title, const std::string& unit) {
-  std::string svg = fmt::format("<text x=\"{}\" y=\"{:.0f}\" class=\"title\">{}</text>\n", kLeft, panel.top + 24, Escaped(title));
+  std::string svg =
+      fmt::format("<text x=\"{}\" y=\"{:.0f}\" class=\"title\">{}</text>\n", kLeft, panel.top + 24, Escaped(title));
   const double step = TickStep(panel.largest);
   for (double value = 0; value <= panel.largest * 1.0001; value += step) {
     const double y = panel.Y(value);
-    svg += fmt::format("<line x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\" class=\"grid\"/>"
-                       "<text x=\"{}\" y=\"{:.1f}\" class=\"tick\" text-anchor=\"end\">{:g} {}</text>\n",
-                       kLeft, y, kWidth - kRight, y, kLeft - 6, y + 4, value, unit);
+    svg += fmt::format(
+        "<line x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\" class=\"grid\"/>"
+        "<text x=\"{}\" y=\"{:.1f}\" class=\"tick\" text-anchor=\"end\">{:g} {}</text>\n",
+        kLeft, y, kWidth - kRight, y, kLeft - 6, y + 4, value, unit);
   }
-  for (double tokens = std::pow(2, std::ceil(std::log2(panel.first_tokens))); tokens <= panel.last_tokens; tokens *= 4) {
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.0f}\" class=\"tick\" text-anchor=\"middle\">{}</text>\n", panel.X(tokens),
-                       panel.top + kPanelHeight - kBottom + 18, Grouped(static_cast<int64_t>(tokens)));
+  for (double tokens = std::pow(2, std::ceil(std::log2(panel.first_tokens))); tokens <= panel.last_tokens;
+       tokens *= 4) {
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.0f}\" class=\"tick\" text-anchor=\"middle\">{}</text>\n",
+                       panel.X(tokens), panel.top + kPanelHeight - kBottom + 18, Grouped(static_cast<int64_t>(tokens)));
   }
   return svg;
 }
 
 std::string Line(const Panel& panel, const Series& series, int row) {
   std::string points;
-  for (const auto& [tokens, value] : series.points) points += fmt::format("{:.1f},{:.1f} ", panel.X(tokens), panel.Y(value));
-  return fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n"
-                     "<text x=\"{}\" y=\"{:.0f}\" fill=\"{}\" class=\"tick\">{}</text>\n",
-                     points, series.colour, kLeft + 8, panel.top + kTop + 6 + 16 * row, series.colour,
-                     Escaped(series.name));
+  for (const auto& [tokens, value] : series.points)
+    points += fmt::format("{:.1f},{:.1f} ", panel.X(tokens), panel.Y(value));
+  return fmt::format(
+      "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n"
+      "<text x=\"{}\" y=\"{:.0f}\" fill=\"{}\" class=\"tick\">{}</text>\n",
+      points, series.colour, kLeft + 8, panel.top + kTop + 6 + 16 * row, series.colour, Escaped(series.name));
 }
 
 std::string Cliff(const Panel& panel, double tokens, const std::string& what) {
   const double x = panel.X(tokens);
-  return fmt::format("<line x1=\"{0:.1f}\" y1=\"{1:.0f}\" x2=\"{0:.1f}\" y2=\"{2:.0f}\" stroke=\"{3}\" stroke-dasharray=\"4 3\"/>"
-                     "<text x=\"{4:.1f}\" y=\"{5:.0f}\" class=\"tick\" text-anchor=\"end\">{6}</text>\n",
-                     x, panel.top + kTop, panel.top + kPanelHeight - kBottom, kGrey, x - 4, panel.top + kPanelHeight - kBottom - 8,
-                     Escaped(what));
+  return fmt::format(
+      "<line x1=\"{0:.1f}\" y1=\"{1:.0f}\" x2=\"{0:.1f}\" y2=\"{2:.0f}\" stroke=\"{3}\" stroke-dasharray=\"4 3\"/>"
+      "<text x=\"{4:.1f}\" y=\"{5:.0f}\" class=\"tick\" text-anchor=\"end\">{6}</text>\n",
+      x, panel.top + kTop, panel.top + kPanelHeight - kBottom, kGrey, x - 4, panel.top + kPanelHeight - kBottom - 8,
+      Escaped(what));
 }
 
 std::string CliffText(const Plan& p) {
@@ -118,7 +128,8 @@ std::string DrawPanel(double top, const std::string& title, const std::string& u
 }
 
 std::string DrawPlans(const std::vector<SweptPlan>& plans, const std::string& title) {
-  Series needed{"needed", kBlue, {}}, usable{"usable", kGrey, {}}, prefill{"prefill", kBlue, {}}, total{"with the answer", kOrange, {}};
+  Series needed{"needed", kBlue, {}}, usable{"usable", kGrey, {}}, prefill{"prefill", kBlue, {}},
+      total{"with the answer", kOrange, {}};
   for (const auto& [tokens, p] : plans) {
     const double x = static_cast<double>(tokens);
     needed.points.push_back({x, static_cast<double>(p.memory.total_bytes) / 0x1p30});
@@ -153,7 +164,8 @@ std::vector<int64_t> LengthsBetween(int64_t from, int64_t to) {
 }  // namespace
 
 Outcome RunPlanPlot(const PlanCommandOptions& options, const Planning& planning) {
-  if (!options.plot.ends_with(".svg")) return tl::unexpected(UsageError("--plot", "a file that ends in .svg", options.plot));
+  if (!options.plot.ends_with(".svg"))
+    return tl::unexpected(UsageError("--plot", "a file that ends in .svg", options.plot));
   std::vector<int64_t> lengths =
       LengthsBetween(std::max<int64_t>(1, planning.document_tokens / 64), planning.document_tokens);
   if (!options.sweep.empty()) {

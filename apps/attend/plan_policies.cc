@@ -59,10 +59,11 @@ Outcome RunPlanPolicies(const PlanCommandOptions& options, const Planning& plann
   const ModelShape& shape = first.footprint.shape;
   const uint64_t tokens = static_cast<uint64_t>(first.document_tokens + first.question_tokens + first.answer_tokens);
   const auto grouped = [](uint64_t bytes) { return Grouped(static_cast<int64_t>(bytes)); };
-  fmt::print("\na token of the cache in 16 bits: {} B once every window is full, {} B before and where window layers are "
-             "charged as full ones\n",
-             grouped(shape.KvBytesPerLateToken(KvFormat::Both(DType::kF16))),
-             grouped(shape.KvBytesPerToken(KvFormat::Both(DType::kF16))));
+  fmt::print(
+      "\na token of the cache in 16 bits: {} B once every window is full, {} B before and where window layers are "
+      "charged as full ones\n",
+      grouped(shape.KvBytesPerLateToken(KvFormat::Both(DType::kF16))),
+      grouped(shape.KvBytesPerToken(KvFormat::Both(DType::kF16))));
   fmt::print("of one pass: {} of K*Q without flash attention (n_ubatch {}), {} of all attention maps in 16 bits\n",
              BothBytesText(KqBufferBytes(shape, tokens, first.runtime.ubatch_tokens)), first.runtime.ubatch_tokens,
              BothBytesText(AttentionMapBytes(shape, tokens)));

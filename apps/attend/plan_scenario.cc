@@ -25,11 +25,13 @@ std::string DecisionText(const ScenarioDecision& d) {
                                  static_cast<double>(p.memory.total_bytes) / 1e9);
   if (p.times) text += ", prefill " + SecondsText(p.times->prefill_s.expected);
   text += "\n  " + p.reason + "\n";
-  if (p.review_minutes > 0) text += fmt::format("  A person spends {:.0f} minutes on what the pieces lose.\n", p.review_minutes);
+  if (p.review_minutes > 0)
+    text += fmt::format("  A person spends {:.0f} minutes on what the pieces lose.\n", p.review_minutes);
   for (const Change& c : p.changes) {
     const std::string pieces =
         c.num_pieces > 1 ? fmt::format(", {} pieces of {}", c.num_pieces, Grouped(c.piece_tokens)) : ", one pass";
-    text += fmt::format("  else {}{}{}: {}\n", c.what, c.inside_reserve ? " (inside the reserve)" : "", pieces, PriceText(c));
+    text += fmt::format("  else {}{}{}: {}\n", c.what, c.inside_reserve ? " (inside the reserve)" : "", pieces,
+                        PriceText(c));
   }
   return text;
 }

@@ -34,11 +34,13 @@ double WeightBits(const std::string& name) {
 void AddSettingOptions(CLI::App* command, SettingOptions& o) {
   const CLI::Range count(int64_t{1}, int64_t{1} << 20);
   const CLI::Validator amount = FiniteRange(0, 1e12);
-  command->add_option("--device", o.device, "Device to plan for: a name of attend devices or a profile's file (default: this machine)");
+  command->add_option("--device", o.device,
+                      "Device to plan for: a name of attend devices or a profile's file (default: this machine)");
   command
-      ->add_option("--policy", o.policy,
-                   "Whose memory: ours, formula (weights and cache exactly), llama.cpp, vllm, hf-eager, hf-sdpa, or all "
-                   "side by side (default: ours where the model runs on the device, else formula)")
+      ->add_option(
+          "--policy", o.policy,
+          "Whose memory: ours, formula (weights and cache exactly), llama.cpp, vllm, hf-eager, hf-sdpa, or all "
+          "side by side (default: ours where the model runs on the device, else formula)")
       ->check(CLI::IsMember({"ours", "formula", "llama.cpp", "vllm", "hf-eager", "hf-sdpa", "all"}));
   command->add_option("--weights", o.weights,
                       "Type of the weights of a model without weights here: bf16, fp8, q8_0, q4_0 ... (default: as "
@@ -71,7 +73,8 @@ Result<Policy> PolicyFor(const SettingOptions& options, const PlannedModel& mode
   const Policy policy = *FindPolicy(options.policy);
   if (policy != Policy::kOurs || runs) return policy;
   return tl::unexpected(UsageError(
-      "--policy", NamesOfPolicies(false) + (model.front ? ": this program runs on CPUs only" : ": this model does not run here"),
+      "--policy",
+      NamesOfPolicies(false) + (model.front ? ": this program runs on CPUs only" : ": this model does not run here"),
       "ours"));
 }
 
@@ -104,7 +107,7 @@ void ApplySetting(const SettingOptions& o, const DeviceProfile* device, bool mem
   request.review_minutes = o.review_minutes;
   if (device == nullptr) return;
   if (!memory_is_fixed) request.memory_limit_bytes = device->memory_bytes;
-  request.calibration = SpeedsOf(*device, request.compute);
+  if (!request.calibration) request.calibration = SpeedsOf(*device, request.compute);
   request.link_bytes_per_s = device->link_bytes_per_s / 2;  // the profile states both directions together
   if (!device->IsMeasured()) request.spread = kStatedSpread;
 }
@@ -112,7 +115,8 @@ void ApplySetting(const SettingOptions& o, const DeviceProfile* device, bool mem
 Result<void> ApplyWeights(const std::string& weights, PlannedModel& model) {
   if (weights.empty()) return {};
   if (!model.shape) {
-    return tl::unexpected(UsageError("--weights", "a model without weights: this one's are as its file stores them", weights));
+    return tl::unexpected(
+        UsageError("--weights", "a model without weights: this one's are as its file stores them", weights));
   }
   const double bits = WeightBits(weights);
   if (bits == 0) {

@@ -14,8 +14,8 @@ namespace attend::cli {
 
 // Empty strings and zeros mean: not fixed by the user.
 struct SettingOptions {
-  std::string device;  // --device; empty: this machine
-  std::string policy;  // --policy
+  std::string device;   // --device; empty: this machine
+  std::string policy;   // --policy
   std::string weights;  // --weights q4_0
   int64_t num_devices = 1;
   int64_t concurrent = 1;

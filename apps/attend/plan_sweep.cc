@@ -67,11 +67,13 @@ Outcome RunPlanSweep(const PlanCommandOptions& options, const Planning& planning
     for (const SweptPlan& p : plans) {
       all.push_back(PlanJson({.plan = p.plan, .model = &shape, .device = DeviceText(planning.DeviceOrNull())}));
     }
-    fmt::print("{}\n", nlohmann::ordered_json({{"schema", "attend.plan.sweep"}, {"version", 1}, {"plans", all}}).dump(2));
+    fmt::print("{}\n",
+               nlohmann::ordered_json({{"schema", "attend.plan.sweep"}, {"version", 1}, {"plans", all}}).dump(2));
     return 0;
   }
-  fmt::print("tokens,verdict,limit,num_pieces,piece_tokens,weights_bytes,kv_bytes,workspace_bytes,total_bytes,"
-             "usable_bytes,prefill_s,answer_s,total_s\n");
+  fmt::print(
+      "tokens,verdict,limit,num_pieces,piece_tokens,weights_bytes,kv_bytes,workspace_bytes,total_bytes,"
+      "usable_bytes,prefill_s,answer_s,total_s\n");
   for (const auto& [tokens, p] : plans) {
     const PlanMemory& m = p.memory;
     fmt::print("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", tokens, NameOf(p.verdict), NameOf(p.limit), p.num_pieces,

@@ -38,9 +38,10 @@ std::string ShareText(uint64_t bytes, uint64_t whole) {
 std::string MemoryRows(const Plan& p) {
   const PlanMemory& m = p.memory;
   const double total = static_cast<double>(m.total_bytes);
-  std::string rows = fmt::format("memory        {} of {} usable ({} less a reserve of {}){}\n", BothBytesText(m.total_bytes),
-                                 BothBytesText(m.usable_bytes), FormatBytes(m.limit_bytes),
-                                 FormatBytes(m.reserve_bytes), p.num_devices > 1 ? ", on each device" : "");
+  std::string rows =
+      fmt::format("memory        {} of {} usable ({} less a reserve of {}){}\n", BothBytesText(m.total_bytes),
+                  BothBytesText(m.usable_bytes), FormatBytes(m.limit_bytes), FormatBytes(m.reserve_bytes),
+                  p.num_devices > 1 ? ", on each device" : "");
   const std::tuple<const char*, uint64_t, std::string> parts[] = {
       {"weights", m.weights_bytes, ""},
       {"KV cache", m.kv_bytes, fmt::format("{} B a token", Grouped(static_cast<int64_t>(p.kv_bytes_per_token)))},
@@ -100,13 +101,14 @@ std::string CapacityRows(const PlanReport& report) {
 
 std::string ChangeRows(const Plan& p) {
   if (p.changes.empty()) return {};
-  std::string rows = p.verdict == Verdict::kRefused ? "what would fit\n"
+  std::string rows = p.verdict == Verdict::kRefused   ? "what would fit\n"
                      : p.limit == Limit::kPieceTokens ? "what else would fit\n"
                                                       : "what would give one pass\n";
   for (const Change& c : p.changes) {
     const std::string pieces =
         c.num_pieces > 1 ? fmt::format(", {} pieces of {}", Grouped(c.num_pieces), Grouped(c.piece_tokens)) : "";
-    rows += fmt::format("  {}{}{}: {}\n", c.what, c.inside_reserve ? " (inside the reserve)" : "", pieces, PriceText(c));
+    rows +=
+        fmt::format("  {}{}{}: {}\n", c.what, c.inside_reserve ? " (inside the reserve)" : "", pieces, PriceText(c));
   }
   return rows;
 }
@@ -155,13 +157,17 @@ std::string PlanTable(const PlanReport& report) {
   const Plan& p = report.plan;
   const ModelShape& model = *report.model;
   std::string text = fmt::format("{}\n{}\n\n", Bold(VerdictText(p)), p.reason);
-  text += fmt::format("model         {}, trained on {} tokens\n",
-                      EscapeForTerminal(model.name.empty() ? model.architecture : model.name), Grouped(p.trained_tokens));
+  text +=
+      fmt::format("model         {}, trained on {} tokens\n",
+                  EscapeForTerminal(model.name.empty() ? model.architecture : model.name), Grouped(p.trained_tokens));
   for (const std::string& doubt : p.doubts) text += fmt::format("assumed       {}\n", EscapeForTerminal(doubt));
   if (!report.device.empty()) text += fmt::format("device        {}\n", EscapeForTerminal(report.device));
-  if (p.policy != Policy::kOurs) text += fmt::format("policy        {}: {}\n", NameOf(p.policy), DescriptionOf(p.policy));
+  if (p.policy != Policy::kOurs)
+    text += fmt::format("policy        {}: {}\n", NameOf(p.policy), DescriptionOf(p.policy));
   text += fmt::format("document      {} tokens; {} in one pass\n", Grouped(p.document_tokens),
                       p.fits_tokens > 0 ? "up to " + Grouped(p.fits_tokens) + " fit" : "none fit");
+  if (p.in_time_tokens > 0)
+    text += fmt::format("              {} tokens in one pass within the time\n", Grouped(p.in_time_tokens));
   text += MemoryRows(p);
   if (p.verdict != Verdict::kRefused || p.limit == Limit::kTime) text += TimeRows(p);
   text += CapacityRows(report) + ChangeRows(p);

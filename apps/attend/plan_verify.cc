@@ -38,9 +38,8 @@ Result<Measured> RunPieces(const PlanCommandOptions& options, Planning& planning
   ATTEND_ASSIGN_OR_RETURN(const LoadedModel model,
                           LoadModelFor(options.engine, planning.model.front->path, planning.engine));
   const Engine& engine = planning.engine;
-  ATTEND_ASSIGN_OR_RETURN(
-      Transformer transformer,
-      Transformer::Make(model.front.header, model.weights, *engine.kernels, *engine.pool, engine.compute));
+  ATTEND_ASSIGN_OR_RETURN(Transformer transformer, Transformer::Make(model.front.header, model.weights, *engine.kernels,
+                                                                     *engine.pool, engine.compute));
   Measured measured;
   Progress progress("reading", "tokens", plan.document_tokens, !options.output.quiet && !options.output.no_progress);
   for (int64_t first = 0; first < plan.document_tokens; first += plan.piece_tokens) {
@@ -95,8 +94,8 @@ Json VerifyJson(const Plan& plan, const Measured& m, const VerifiedRun& run, siz
           {"num_pieces", plan.num_pieces},
           {"pass_tokens", plan.pass_tokens},
           {"answer_tokens", plan.answer_tokens},
-          {"memory_bytes", pair(static_cast<double>(plan.memory.total_bytes), static_cast<double>(m.memory_bytes),
-                                run.memory_ratio)},
+          {"memory_bytes",
+           pair(static_cast<double>(plan.memory.total_bytes), static_cast<double>(m.memory_bytes), run.memory_ratio)},
           {"prefill_s", pair(plan.times->prefill_s.expected, m.prefill_s, run.prefill_ratio)},
           {"decode_s", pair(plan.times->decode_s.expected, m.decode_s, run.decode_ratio)},
           {"num_runs", num_runs},
@@ -107,9 +106,10 @@ Json VerifyJson(const Plan& plan, const Measured& m, const VerifiedRun& run, siz
 
 Outcome RunPlanVerify(const PlanCommandOptions& options, Planning& planning) {
   if (planning.policy != Policy::kOurs || planning.device || planning.ids.empty()) {
-    return tl::unexpected(
-        UsageError("--verify", "a document and a model that runs here, on this machine",
-                   planning.ids.empty() ? "no document" : planning.device ? "--device" : "a model that does not"));
+    return tl::unexpected(UsageError("--verify", "a document and a model that runs here, on this machine",
+                                     planning.ids.empty() ? "no document"
+                                     : planning.device    ? "--device"
+                                                          : "a model that does not"));
   }
   if (!planning.calibration) return tl::unexpected(UsageError("--verify", "a measured machine", "no calibration"));
   ATTEND_ASSIGN_OR_RETURN(const PlanRequest request, RequestOf(options, planning, Policy::kOurs));

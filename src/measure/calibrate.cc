@@ -16,34 +16,26 @@ namespace {
 
 constexpr int64_t kChunkTokens = kDefaultPrefillChunkTokens;
 constexpr int64_t kShortTokens = 300, kLongTokens = 3000;
-constexpr double kChunkFlops = 40e9;   // of the matmuls of one measured chunk: some 0.3 s on two ordinary cores
-constexpr int64_t kMatmulRows = 128;   // rows of one unit, as in the forward pass
-constexpr double kSecondsAStep = 3;    // after which no further round is run
+constexpr double kChunkFlops = 40e9;  // of the matmuls of one measured chunk: some 0.3 s on two ordinary cores
+constexpr int64_t kMatmulRows = 128;  // rows of one unit, as in the forward pass
+constexpr double kSecondsAStep = 3;   // after which no further round is run
 constexpr int kMaxRounds = 5;
-constexpr int kDecodeRounds = 9;
+constexpr int kShortRounds = 15;
+constexpr int kDecodeRounds = 31;
 
 using LogitsFn = Transformer::LogitsFn;
 const LogitsFn kIgnore = [](int64_t, int64_t, const float*, int64_t) {};
 
-struct Rounds {
-  double first_s = 0;           // which warms up
-  std::vector<double> seconds;  // the others
-
-  // What a run of some seconds will meet, neighbours included.
-  double Usual() const { return Median(seconds); }
-  // Of steps of milliseconds, which a neighbour only ever makes slower.
-  double Fastest() const { return *std::min_element(seconds.begin(), seconds.end()); }
-};
-
-Result<Rounds> Run(int rounds, const std::function<Result<double>()>& run) {
-  Rounds all;
-  ATTEND_ASSIGN_OR_RETURN(all.first_s, run());
+// The median of a few rounds, after one to warm up: what a run will meet, neighbours included.
+Result<double> Usual(int rounds, const std::function<Result<double>()>& run) {
+  ATTEND_RETURN_IF_ERROR(run());
+  std::vector<double> seconds;
   const Timer timer;
   for (int round = 0; round < rounds && (round == 0 || timer.Seconds() < kSecondsAStep); ++round) {
-    ATTEND_ASSIGN_OR_RETURN(const double seconds, run());
-    all.seconds.push_back(seconds);
+    ATTEND_ASSIGN_OR_RETURN(const double one, run());
+    seconds.push_back(one);
   }
-  return all;
+  return Median(seconds);
 }
 
 // What is left of `whole` without `part`; noise must not make it vanish.
@@ -121,10 +113,8 @@ class Calibrator {
     few.num_layers =
         static_cast<uint32_t>(std::clamp<double>(kChunkFlops / layer_flops, 1, std::min(8u, few.num_layers)));
     ATTEND_ASSIGN_OR_RETURN(Transformer transformer, MakeTransformer(few));
-    ATTEND_ASSIGN_OR_RETURN(const Rounds short_pass, ForwardRounds(transformer, kShortTokens, 0, kMaxRounds));
-    ATTEND_ASSIGN_OR_RETURN(const Rounds long_pass, ForwardRounds(transformer, kLongTokens, 0, kMaxRounds));
-    const double short_s = short_pass.Usual(), long_s = long_pass.Usual();
-    c.start_s = std::max(0.0, short_pass.first_s - short_s);
+    ATTEND_ASSIGN_OR_RETURN(const double short_s, ForwardSeconds(transformer, kShortTokens, 0, kShortRounds));
+    ATTEND_ASSIGN_OR_RETURN(const double long_s, ForwardSeconds(transformer, kLongTokens, 0, kMaxRounds));
     // short = S a + P b, long = L a + Q b: the pairs' share is what a token of the long pass takes more.
     const double short_flops = ShapeOf(few).AttentionFlops(kShortTokens, 0) / kShortTokens;
     const double long_flops = ShapeOf(few).AttentionFlops(kLongTokens, 0) / kLongTokens;
@@ -132,8 +122,8 @@ class Calibrator {
     c.attention_flops_per_s = (long_flops - short_flops) / added_s;
     const double token_s = Remainder(long_s / kLongTokens, long_flops / c.attention_flops_per_s);
 
-    ATTEND_ASSIGN_OR_RETURN(const Rounds linear, LinearRounds(few));
-    const double element_s = Remainder(token_s, linear.Usual() / kChunkTokens);
+    ATTEND_ASSIGN_OR_RETURN(const double linear_s, LinearSeconds(few));
+    const double element_s = Remainder(token_s, linear_s / kChunkTokens);
     c.linear_flops_per_s = LinearFlopsPerToken(few) / (token_s - element_s);
     c.element_s_per_token = element_s * real_layers_ / few.num_layers;
     return {};
@@ -145,9 +135,8 @@ class Calibrator {
     const double token_bytes = static_cast<double>(ShapeOf(model_.header).KvBytesPerToken(kv_format_));
     const int64_t depth = std::clamp(static_cast<int64_t>(static_cast<double>(kCalibrationCacheBytes) / token_bytes),
                                      int64_t{512}, int64_t{1} << 16);
-    ATTEND_ASSIGN_OR_RETURN(const Rounds shallow, ForwardRounds(transformer, 1, 0, kDecodeRounds));
-    ATTEND_ASSIGN_OR_RETURN(const Rounds deep, ForwardRounds(transformer, 1, depth, kDecodeRounds));
-    const double shallow_s = shallow.Fastest(), deep_s = deep.Fastest();
+    ATTEND_ASSIGN_OR_RETURN(const double shallow_s, ForwardSeconds(transformer, 1, 0, kDecodeRounds));
+    ATTEND_ASSIGN_OR_RETURN(const double deep_s, ForwardSeconds(transformer, 1, depth, kDecodeRounds));
     c.weight_bytes_per_s = WeightBytesRead(model_.weights) / shallow_s;
     c.kv_bytes_per_s = token_bytes * static_cast<double>(depth) / Remainder(deep_s, shallow_s);
     return {};
@@ -158,13 +147,13 @@ class Calibrator {
     return Transformer::Make(header, model_.weights, kernels_, pool_, compute_);
   }
 
-  Result<Rounds> ForwardRounds(Transformer& transformer, int64_t tokens, int64_t depth, int rounds) const {
+  Result<double> ForwardSeconds(Transformer& transformer, int64_t tokens, int64_t depth, int rounds) const {
     ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(transformer.header(), kv_format_)));
     ATTEND_RETURN_IF_ERROR(FillCache(cache, depth, pool_));
     std::vector<uint32_t> ids;
     for (int64_t i = 0; i < tokens; ++i) ids.push_back(static_cast<uint32_t>(i) % transformer.header().vocab_size);
     const Logits wanted = tokens == 1 ? Logits::kLast : Logits::kNone;
-    return Run(rounds, [&]() -> Result<double> {
+    return Usual(rounds, [&]() -> Result<double> {
       const Timer timer;
       for (size_t first = 0; first < ids.size(); first += kChunkTokens) {
         const size_t count = std::min(static_cast<size_t>(kChunkTokens), ids.size() - first);
@@ -177,9 +166,9 @@ class Calibrator {
   }
 
   // All matmuls of the layers over one chunk of rows.
-  Result<Rounds> LinearRounds(const ModelHeader& header) const {
+  Result<double> LinearSeconds(const ModelHeader& header) const {
     ATTEND_ASSIGN_OR_RETURN(ChunkMatmul matmul, ChunkMatmul::Make(header, kernels_, pool_, compute_));
-    return Run(kMaxRounds, [&]() -> Result<double> {
+    return Usual(kMaxRounds, [&]() -> Result<double> {
       const Timer timer;
       for (uint32_t layer = 0; layer < header.num_layers; ++layer) {
         const LayerWeights& w = model_.weights.layers[layer];

@@ -8,6 +8,18 @@
 namespace attend {
 namespace {
 
+// Neither bytes nor seconds fall with tokens: halves what is between a length that fits and one that does not.
+// Precondition: `fits` does.
+template <class Fit>
+int64_t LargestThat(const Fit& fit, int64_t fits) {
+  int64_t beyond = 4 * kMaxPlanTokens;  // beyond any request
+  while (fits + 1 < beyond) {
+    const int64_t middle = fits + (beyond - fits) / 2;
+    (fit(middle) ? fits : beyond) = middle;
+  }
+  return fits;
+}
+
 Estimate Around(double expected, const Spread& spread) {
   return {expected * spread.low, expected, expected * spread.high};
 }
@@ -21,7 +33,7 @@ bool IsUsable(const Calibration& c) {
   for (double rate : {c.linear_flops_per_s, c.attention_flops_per_s, c.weight_bytes_per_s, c.kv_bytes_per_s}) {
     if (!std::isfinite(rate) || rate <= 0) return false;
   }
-  return std::isfinite(c.element_s_per_token) && c.element_s_per_token >= 0 && std::isfinite(c.start_s) && c.start_s >= 0;
+  return std::isfinite(c.element_s_per_token) && c.element_s_per_token >= 0;
 }
 
 // Adds `count` pieces of `piece_tokens` each, of every document.
@@ -82,7 +94,7 @@ double TrafficSeconds(const PlanRequest& r, double tokens) {
 }
 
 double PrefillSeconds(const PlanRequest& r, const Calibration& c, const Work& work) {
-  return c.start_s + work.linear_flops / c.linear_flops_per_s + work.attention_flops / c.attention_flops_per_s +
+  return work.linear_flops / c.linear_flops_per_s + work.attention_flops / c.attention_flops_per_s +
          work.prefill_tokens * c.element_s_per_token + TrafficSeconds(r, work.prefill_tokens);
 }
 
@@ -138,14 +150,7 @@ int64_t LargestPassTokens(const PlanRequest& r) {
     const PlanMemory m = MemoryOf(r, tokens);
     return m.total_bytes <= m.usable_bytes;
   };
-  if (!fit(0)) return 0;
-  // Bytes never fall with tokens: halve what is between a length that fits and one that does not.
-  int64_t fits = 0, beyond = 4 * kMaxPlanTokens;  // beyond any request
-  while (fits + 1 < beyond) {
-    const int64_t middle = fits + (beyond - fits) / 2;
-    (fit(middle) ? fits : beyond) = middle;
-  }
-  return fits;
+  return fit(0) ? LargestThat(fit, 0) : 0;
 }
 
 Work WorkOf(const PlanRequest& r, const Cut& cut) {
@@ -162,7 +167,8 @@ int64_t DecodeDepth(const PlanRequest& r, const Cut& cut) {
 }
 
 double TrafficBytesPerToken(const PlanRequest& r) {
-  const double devices = static_cast<double>(r.num_devices), layers = static_cast<double>(r.footprint.shape.layers.size());
+  const double devices = static_cast<double>(r.num_devices),
+               layers = static_cast<double>(r.footprint.shape.layers.size());
   return layers * 2 * r.footprint.shape.hidden_size * 2 * (2 * (devices - 1) / devices);
 }
 
@@ -175,8 +181,8 @@ std::optional<PlanTimes> TimesOf(const PlanRequest& r, const Cut& cut) {
   PlanRequest single = r;
   single.rounds = 1;
   const Work one_round = r.rounds == 1 ? work : WorkOf(single, cut);
-  const double anew_s = static_cast<double>(r.rounds) *
-                        (PrefillSeconds(r, c, one_round) + DecodeSeconds(r, c, one_round) + evidence_s);
+  const double anew_s =
+      static_cast<double>(r.rounds) * (PrefillSeconds(r, c, one_round) + DecodeSeconds(r, c, one_round) + evidence_s);
   const auto around = [&](double expected) { return Around(expected, r.spread); };
   PlanTimes times{.prefill_s = around(prefill_s),
                   .decode_s = around(decode_s),
@@ -192,6 +198,17 @@ std::optional<PlanTimes> TimesOf(const PlanRequest& r, const Cut& cut) {
       StepWeightSeconds(r, c) + concurrent * kv_bytes / c.kv_bytes_per_s + TrafficSeconds(r, concurrent);
   times.decode_tokens_per_s = RateOf(concurrent, around(step_s));
   return times;
+}
+
+int64_t LargestInTime(const PlanRequest& r) {
+  const auto fit = [&](int64_t tokens) {
+    PlanRequest changed = r;
+    changed.document_tokens = tokens;
+    const auto times = TimesOf(changed, {1, tokens});
+    return times && times->total_s.expected <= *r.time_limit_s;
+  };
+  if (!r.time_limit_s || !fit(1)) return 0;
+  return LargestThat(fit, 1);
 }
 
 }  // namespace attend

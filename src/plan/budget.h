@@ -56,4 +56,7 @@ double TrafficBytesPerToken(const PlanRequest& request);
 // Nothing without a calibration.
 std::optional<PlanTimes> TimesOf(const PlanRequest& request, const Cut& cut);
 
+// The most document tokens that one pass reads within the time limit; 0: none, no limit, or no calibration.
+int64_t LargestInTime(const PlanRequest& request);
+
 }  // namespace attend

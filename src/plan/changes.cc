@@ -34,6 +34,7 @@ constexpr SmallerCache kSmallerCaches[] = {
     {DType::kQ4, "keys and values are rounded to 4 bits, a scale for each token and head"},
     {DType::kQ4_0, "keys and values are rounded to 4 bits, a scale for each 32"}};
 
+constexpr int64_t kLeastBatch = 64;     // below it the matmuls of a prefill wait for the weights
 constexpr uint32_t kSharedKvHeads = 8;  // what models that share them usually have
 
 class ChangeFinder {
@@ -49,12 +50,14 @@ class ChangeFinder {
     TryShorterAnswer();
     TryFewerKvHeads();
     TrySmallerCache();
+    TrySmallerBatch();
     TryOtherPieces();
     TryContext();
     TryTime();
     TryMemory(NeededDocument());
     if (NeededDocument() != r_.document_tokens) TryMemory(r_.document_tokens);
     TryReserve();
+    TryInterpolation();
     TryLongerModel();
     std::stable_partition(changes_.begin(), changes_.end(), [](const Change& c) { return !c.inside_reserve; });
     return std::move(changes_);
@@ -128,6 +131,21 @@ class ChangeFinder {
     }
   }
 
+  // Of the runtimes whose buffers grow with it.
+  void TrySmallerBatch() {
+    const std::tuple<Policy, int64_t RuntimeSettings::*, const char*> batches[] = {
+        {Policy::kLlamaCpp, &RuntimeSettings::ubatch_tokens, "--ubatch"},
+        {Policy::kVllm, &RuntimeSettings::batched_tokens, "--batched-tokens"}};
+    for (const auto& [policy, batch, flag] : batches) {
+      if (r_.footprint.policy != policy) continue;
+      PlanRequest changed = free_;
+      for (int64_t tokens = r_.runtime.*batch / 2; tokens >= kLeastBatch; tokens /= 2) {
+        changed.runtime.*batch = tokens;
+        if (Try(changed, fmt::format("{} {}{}", flag, tokens, without_), "a slower prefill")) break;
+      }
+    }
+  }
+
   void TryOtherPieces() {
     if (r_.piece_tokens && d_.piece_limit_tokens >= 1) {
       PlanRequest changed = free_;
@@ -193,20 +211,44 @@ class ChangeFinder {
     Try(changed, "--reserve 0", "nothing is left free for other programs", true);
   }
 
-  void TryLongerModel() {
+  // The request with a model of the length that is needed; nothing where that is not more than the trained one.
+  std::optional<PlanRequest> Lengthened() const {
     const int64_t needed = NeededDocument() + OverheadTokens(r_);
-    if (needed <= r_.footprint.shape.trained_tokens || needed > UINT32_MAX) return;
+    if (needed <= r_.footprint.shape.trained_tokens || needed > UINT32_MAX) return std::nullopt;
     PlanRequest changed = r_;
     changed.footprint.shape.trained_tokens = static_cast<uint32_t>(needed);
     changed.context_tokens = 0;
-    Try(changed, fmt::format("a model trained on at least {} tokens", Grouped(needed)),
+    return changed;
+  }
+
+  // Beyond the trained length rotary positions are squeezed into it, at a price that is measured for small factors
+  // only.
+  void TryInterpolation() {
+    const auto changed = Lengthened();
+    if (!changed) return;
+    const double factor = static_cast<double>(changed->footprint.shape.trained_tokens) /
+                          static_cast<double>(r_.footprint.shape.trained_tokens);
+    const auto rise = NllRiseOfInterpolation(factor);
+    if (!rise || !Try(*changed, fmt::format("positions interpolated by {:.2f}", factor),
+                      "rope scaling in the model's file, without training for it; pieces lose less")) {
+      return;
+    }
+    std::optional<double>& nll_rise = changes_.back().nll_rise;
+    if (nll_rise) *nll_rise += *rise;
+  }
+
+  void TryLongerModel() {
+    const auto changed = Lengthened();
+    if (!changed) return;
+    const int64_t needed = changed->footprint.shape.trained_tokens;
+    Try(*changed, fmt::format("a model trained on at least {} tokens", Grouped(needed)),
         "another model; its memory and time are planned anew");
   }
 
   const PlanRequest& r_;
   const Decision& d_;
-  PlanRequest free_;      // pieces of any size
-  std::string without_;   // what `free_` leaves out, for messages
+  PlanRequest free_;     // pieces of any size
+  std::string without_;  // what `free_` leaves out, for messages
   std::vector<Change> changes_;
 };
 

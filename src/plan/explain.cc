@@ -49,7 +49,8 @@ std::string QueryHeadsText(const ModelShape& shape) {
 const char* KvFormulaOf(Policy policy) {
   switch (policy) {
     case Policy::kLlamaCpp:
-      return "sum over layers: kv_heads * (Dk + Dv) * bytes * cells; cells = tokens * sequences rounded up to 256, of a "
+      return "sum over layers: kv_heads * (Dk + Dv) * bytes * cells; cells = tokens * sequences rounded up to 256, of "
+             "a "
              "window layer at most window * sequences + n_ubatch";
     case Policy::kVllm:
       return "sequences * sum over layers: kv_heads * (Dk + Dv) * bytes * tokens rounded up to pages, window layers as "
@@ -67,7 +68,8 @@ const char* WorkspaceFormulaOf(Policy policy) {
     case Policy::kVllm:
       return "estimate: max_num_batched_tokens * 2 * (2 hidden + 3 mlp) + 256 * vocab * 4";
     case Policy::kHfEager:
-      return "estimate: tokens * 2 * (4 hidden + 3 mlp) + heads * tokens^2 * 6 of one layer; with --keep-maps + layers * "
+      return "estimate: tokens * 2 * (4 hidden + 3 mlp) + heads * tokens^2 * 6 of one layer; with --keep-maps + layers "
+             "* "
              "heads * tokens^2 * 2";
     default:
       return "estimate: tokens * 2 * (4 hidden + 3 mlp)";
@@ -100,13 +102,15 @@ void ExplainOurMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>&
                  fmt::format("{} tokens = {} piece + {} question + {} answer", p.pass_tokens, p.piece_tokens,
                              p.question_tokens, p.answer_tokens),
                  AsDouble(m.kv_bytes), "B"});
-  out.push_back({"workspace_bytes",
-                 r.quoted_questions > 0
-                     ? "4 * (chunk * activations + 32 * vocab) + bf16 copy + threads * 640 KiB + questions * a tile of 64 tokens"
-                     : "4 * (chunk * activations + vocab) + bf16 copy + threads * 640 KiB",
-                 fmt::format("chunk {} tokens, hidden {}, mlp {}, vocab {}, {} threads, bf16 copy {}", r.runtime.chunk_tokens,
-                             a.hidden_size, a.intermediate_size, a.vocab_size, r.runtime.threads, r.runtime.bf16_copy ? "yes" : "no"),
-                 AsDouble(m.workspace_bytes), "B"});
+  out.push_back(
+      {"workspace_bytes",
+       r.quoted_questions > 0
+           ? "4 * (chunk * activations + 32 * vocab) + bf16 copy + threads * 640 KiB + questions * a tile of 64 tokens"
+           : "4 * (chunk * activations + vocab) + bf16 copy + threads * 640 KiB",
+       fmt::format("chunk {} tokens, hidden {}, mlp {}, vocab {}, {} threads, bf16 copy {}", r.runtime.chunk_tokens,
+                   a.hidden_size, a.intermediate_size, a.vocab_size, r.runtime.threads,
+                   r.runtime.bf16_copy ? "yes" : "no"),
+       AsDouble(m.workspace_bytes), "B"});
   out.push_back({"process_bytes",
                  r.holds_text ? "2 MiB + 128 * vocab, and of the text 4 MiB + 700 * document tokens: measured"
                               : "2 MiB + 128 * vocab: measured",
@@ -171,11 +175,10 @@ std::string SourceText(const Calibration& c) {
 
 void ExplainTimes(const PlanRequest& r, const Plan& p, std::vector<Formula>& out) {
   const Calibration& c = *r.calibration;
-  out.push_back(
-      {"prefill_s", "start time + linear_flops / linear rate + attention_flops / attention rate + tokens * element time",
-       fmt::format("{:.4g} s, {:.4g} and {:.4g} FLOP/s, {:.4g} s/token; {}", c.start_s, c.linear_flops_per_s,
-                   c.attention_flops_per_s, c.element_s_per_token, SourceText(c)),
-       p.times->prefill_s.expected, "s"});
+  out.push_back({"prefill_s", "linear_flops / linear rate + attention_flops / attention rate + tokens * element time",
+                 fmt::format("{:.4g} and {:.4g} FLOP/s, {:.4g} s/token; {}", c.linear_flops_per_s,
+                             c.attention_flops_per_s, c.element_s_per_token, SourceText(c)),
+                 p.times->prefill_s.expected, "s"});
   if (r.quoted_questions > 0) {
     out.push_back(
         {"evidence_s",
@@ -192,7 +195,8 @@ void ExplainTimes(const PlanRequest& r, const Plan& p, std::vector<Formula>& out
                                                       p.answer_tokens, c.weight_bytes_per_s, c.kv_bytes_per_s),
                  p.times->decode_s.expected, "s"});
   if (r.num_devices > 1) {
-    out.push_back({"traffic_s", "tokens * layers * 2 * hidden * 2 * 2 (N - 1) / N / link rate, in prefill_s and decode_s",
+    out.push_back({"traffic_s",
+                   "tokens * layers * 2 * hidden * 2 * 2 (N - 1) / N / link rate, in prefill_s and decode_s",
                    fmt::format("N {}, {:.4g} B/s", r.num_devices, r.link_bytes_per_s), p.times->traffic_s, "s"});
   }
   out.push_back({"total_s", "prefill_s + evidence_s + decode_s",

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace attend {
 namespace {
@@ -27,6 +28,16 @@ std::optional<double> NllRiseOfPieces(int64_t num_pieces) {
   if (below == kLast) return kRiseOfPieces[kLast];
   const double share = doublings - static_cast<double>(below);
   return kRiseOfPieces[below] + share * (kRiseOfPieces[below + 1] - kRiseOfPieces[below]);
+}
+
+std::optional<double> NllRiseOfInterpolation(double factor) {
+  constexpr std::pair<double, double> kMeasured[] = {{1, 0}, {1.5, 0.426}, {2, 1.018}};
+  for (size_t i = 1; i < std::size(kMeasured); ++i) {
+    const auto [from, low] = kMeasured[i - 1];
+    const auto [to, high] = kMeasured[i];
+    if (factor >= from && factor <= to) return low + (factor - from) / (to - from) * (high - low);
+  }
+  return std::nullopt;
 }
 
 std::optional<double> NllRiseOfCache(const KvFormat& format) {

@@ -13,6 +13,10 @@ namespace attend {
 // 2, 4 and 8 pieces were measured; between them by the logarithm, beyond 8 nothing.
 std::optional<double> NllRiseOfPieces(int64_t num_pieces);
 
+// Rotary positions divided by `factor`, linearly and without training: 1.5 and 2 were measured (attend score of the
+// same text), between them a straight line, beyond 2 nothing.
+std::optional<double> NllRiseOfInterpolation(double factor);
+
 // Nothing for a format that was not measured.
 std::optional<double> NllRiseOfCache(const KvFormat& format);
 

@@ -16,6 +16,15 @@ TEST(MeasuredLoss, OfPieces) {
   EXPECT_FALSE(NllRiseOfPieces(INT64_MAX));
 }
 
+TEST(MeasuredLoss, OfInterpolatedPositions) {
+  EXPECT_EQ(NllRiseOfInterpolation(1), 0);
+  EXPECT_EQ(NllRiseOfInterpolation(1.5), 0.426);
+  EXPECT_DOUBLE_EQ(*NllRiseOfInterpolation(1.25), 0.213);
+  EXPECT_EQ(NllRiseOfInterpolation(2), 1.018);
+  EXPECT_FALSE(NllRiseOfInterpolation(2.1));
+  EXPECT_FALSE(NllRiseOfInterpolation(0.5));
+}
+
 TEST(MeasuredLoss, OfCaches) {
   EXPECT_EQ(NllRiseOfCache(KvFormat::Both(DType::kF16)), 0);
   EXPECT_EQ(NllRiseOfCache(KvFormat::Both(DType::kQ4)), 0.1059);

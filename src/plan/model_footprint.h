@@ -37,15 +37,15 @@ ModelFootprint MakeFootprint(const ModelHeader& header, std::span<const TensorEn
 // With weights of shape.weight_bits a parameter; of experts the active ones are read for a token.
 ModelFootprint MakeFootprint(ModelShape shape, Policy policy = Policy::kFormula);
 
-// What one of `num_devices` holds and computes of it, tensor parallel: weights and heads are divided, a head that is not
-// divisible is held by each. Precondition: num_devices >= 1.
+// What one of `num_devices` holds and computes of it, tensor parallel: weights and heads are divided, a head that is
+// not divisible is held by each. Precondition: num_devices >= 1.
 ModelFootprint Shard(ModelFootprint footprint, int64_t num_devices);
 
 // The cache of one sequence as src/cache allocates it.
 uint64_t KvAllocatedBytes(const ModelShape& shape, KvFormat kv_format, int64_t tokens);
 
-// kOurs. Activations, their bf16 copy where the processor multiplies bf16, `logit_rows` of logits and scratch of a pass of
-// `chunk_tokens`.
+// kOurs. Activations, their bf16 copy where the processor multiplies bf16, `logit_rows` of logits and scratch of a pass
+// of `chunk_tokens`.
 uint64_t WorkspaceBytes(const ModelFootprint& footprint, int64_t chunk_tokens, int64_t logit_rows, bool bf16_copy,
                         int threads);
 

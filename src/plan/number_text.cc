@@ -22,7 +22,8 @@ std::string BytesText(uint64_t bytes) {
 std::string BothBytesText(uint64_t bytes) {
   const double gb = static_cast<double>(bytes) / 1e9;
   if (gb < 1) return BytesText(bytes);
-  return gb < 1e4 ? fmt::format("{} ({:.2f} GB)", BytesText(bytes), gb) : fmt::format("{} ({:.1f} TB)", BytesText(bytes), gb / 1e3);
+  return gb < 1e4 ? fmt::format("{} ({:.2f} GB)", BytesText(bytes), gb)
+                  : fmt::format("{} ({:.1f} TB)", BytesText(bytes), gb / 1e3);
 }
 
 std::string SecondsText(double seconds) {

@@ -99,6 +99,7 @@ void FillCosts(const PlanRequest& r, const Decision& d, Plan& p) {
   p.decode_depth_tokens = DecodeDepth(r, d.cut);
   p.decode_kv_bytes = r.footprint.shape.KvBytes(r.kv_format, static_cast<uint64_t>(p.decode_depth_tokens));
   p.times = TimesOf(r, d.cut);
+  p.in_time_tokens = LargestInTime(r);
 }
 
 }  // namespace

@@ -56,10 +56,10 @@ struct PlanRequest {
   Compute compute = Compute::kBf16;
   KvFormat kv_format = {};
   RuntimeSettings runtime = {};
-  bool holds_text = true;        // ours: as read does; false: the passes alone
-  int64_t rounds = 1;            // answers after one another over one prefill, each with its own question
-  int64_t num_devices = 1;       // tensor parallel: memory and speeds are those of one
-  double link_bytes_per_s = 0;   // between two devices, each way; 0: its time is not counted
+  bool holds_text = true;           // ours: as read does; false: the passes alone
+  int64_t rounds = 1;               // answers after one another over one prefill, each with its own question
+  int64_t num_devices = 1;          // tensor parallel: memory and speeds are those of one
+  double link_bytes_per_s = 0;      // between two devices, each way; 0: its time is not counted
   uint64_t memory_limit_bytes = 0;  // of one device
   Reserve reserve = {};
   std::optional<double> time_limit_s = std::nullopt;
@@ -90,8 +90,8 @@ struct PlanTimes {
   Estimate decode_s = {};    // answer_tokens after each piece, every round; 0 when quoting
   Estimate evidence_s = {};  // quoting: the passages scored for each question; otherwise 0
   Estimate total_s = {};
-  Estimate anew_s = {};      // the same if every round read the document again
-  double traffic_s = 0;      // of total_s: between the devices
+  Estimate anew_s = {};  // the same if every round read the document again
+  double traffic_s = 0;  // of total_s: between the devices
   Estimate prefill_tokens_per_s = {};
   Estimate decode_tokens_per_s = {};  // at decode_depth_tokens
 };
@@ -129,8 +129,8 @@ struct Plan {
   int64_t document_tokens = 0, question_tokens = 0, answer_tokens = 0;
   int64_t rounds = 1, concurrent = 1, num_devices = 1;
   double review_minutes = 0;  // of a person, for what the pieces lose; 0 for one_pass
-  int64_t num_pieces = 0;    // 1 for one_pass; refused: what was tried, 0 when there is nothing to try
-  int64_t piece_tokens = 0;  // document tokens of a piece; document_tokens for one_pass
+  int64_t num_pieces = 0;     // 1 for one_pass; refused: what was tried, 0 when there is nothing to try
+  int64_t piece_tokens = 0;   // document tokens of a piece; document_tokens for one_pass
   int64_t overlap_tokens = 0;
   int64_t pass_tokens = 0;     // piece + question + answer: what the cache must hold
   int64_t context_tokens = 0;  // the limit that holds
@@ -138,20 +138,22 @@ struct Plan {
   int64_t fits_tokens =
       0;  // largest document in one pass here, by context and memory: how far a piece may grow; 0: none
 
+  int64_t in_time_tokens = 0;  // largest document in one pass within the time limit, memory apart; 0: none, or no limit
+
   PlanMemory memory;
   uint64_t unchunked_bytes = 0;  // total with the activations of a pass that is not cut into chunks, an estimate
   uint64_t shortfall_bytes = 0;  // refused for memory: what is lacking
   uint64_t kv_bytes_per_token = 0;
   uint64_t kv_bytes_per_late_token = 0;  // once every window is full
-  uint64_t kq_buffer_bytes = 0;      // without flash attention, of a micro-batch: llama.cpp's
-  uint64_t attention_map_bytes = 0;  // if every map of a pass were kept, in 16 bits
+  uint64_t kq_buffer_bytes = 0;          // without flash attention, of a micro-batch: llama.cpp's
+  uint64_t attention_map_bytes = 0;      // if every map of a pass were kept, in 16 bits
 
   double linear_flops = 0;  // prefill, all pieces
   double attention_flops = 0;
   double unmasked_attention_flops = 0;  // the same with the half that no token sees; published figures often count it
-  uint64_t decode_weight_bytes = 0;  // per token
-  uint64_t decode_kv_bytes = 0;      // per token, at decode_depth_tokens
-  int64_t decode_depth_tokens = 0;   // half way through the answer
+  uint64_t decode_weight_bytes = 0;     // per token
+  uint64_t decode_kv_bytes = 0;         // per token, at decode_depth_tokens
+  int64_t decode_depth_tokens = 0;      // half way through the answer
 
   std::optional<PlanTimes> times;  // absent: not calibrated
   std::vector<Change> changes;     // those that respect the reserve first, then the cheapest

@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-constexpr uint64_t kCellMultiple = 256;  // llama.cpp rounds its cells up to this
+constexpr uint64_t kCellMultiple = 256;   // llama.cpp rounds its cells up to this
 constexpr uint64_t kVllmSequences = 256;  // whose logits vLLM's trial run samples
 
 uint64_t RoundUp(uint64_t value, uint64_t multiple) {

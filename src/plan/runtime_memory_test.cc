@@ -22,7 +22,7 @@ double KvGib(const char* model, Policy policy, int64_t tokens, DType dtype = DTy
 }
 
 TEST(RuntimeMemory, BlockFormatsOfLlama8b) {
-  const std::pair<DType, double> formats[] = {{DType::kF16, 16},    {DType::kQ8_0, 8.5}, {DType::kQ5_1, 6},
+  const std::pair<DType, double> formats[] = {{DType::kF16, 16},   {DType::kQ8_0, 8.5}, {DType::kQ5_1, 6},
                                               {DType::kQ5_0, 5.5}, {DType::kQ4_1, 5},   {DType::kQ4_0, 4.5}};
   for (const auto& [dtype, gib] : formats) {
     EXPECT_EQ(KvGib("llama-3.1-8b", Policy::kLlamaCpp, 131'072, dtype), gib) << NameOf(dtype);
@@ -37,8 +37,8 @@ TEST(RuntimeMemory, WindowLayersByRuntime) {
     return RuntimeMemoryOf(Named("gpt-oss-120b", policy), kF16, 100'000, settings).kv_bytes;
   };
   EXPECT_EQ(kv(Policy::kFormula, {}), 18 * layer * (100'000 + 128));
-  EXPECT_EQ(kv(Policy::kLlamaCpp, {}), 18 * layer * (100'096 + 768));   // 128 + 512 = 640, in 256s 768
-  EXPECT_EQ(kv(Policy::kVllm, {}), 36 * layer * 100'000);               // as full ones
+  EXPECT_EQ(kv(Policy::kLlamaCpp, {}), 18 * layer * (100'096 + 768));  // 128 + 512 = 640, in 256s 768
+  EXPECT_EQ(kv(Policy::kVllm, {}), 36 * layer * 100'000);              // as full ones
   RuntimeSettings two;
   two.concurrent = 2;
   EXPECT_EQ(kv(Policy::kLlamaCpp, two), 18 * layer * (200'192 + 768));  // 2 * 128 + 512 = 768
@@ -46,7 +46,8 @@ TEST(RuntimeMemory, WindowLayersByRuntime) {
 }
 
 TEST(RuntimeMemory, BuffersThatGrowWithTheText) {
-  const ModelShape deepseek = *ReadPreset(*FindPreset("deepseek-v3.1")), llama = *ReadPreset(*FindPreset("llama-3.1-8b"));
+  const ModelShape deepseek = *ReadPreset(*FindPreset("deepseek-v3.1")),
+                   llama = *ReadPreset(*FindPreset("llama-3.1-8b"));
   EXPECT_EQ(static_cast<double>(KqBufferBytes(deepseek, 163'840, 512)) / kGib, 40.0);
   EXPECT_EQ(static_cast<double>(KqBufferBytes(llama, 131'072, 512)) / kGib, 8.0);
   const ModelShape qwen = *ReadPreset(*FindPreset("qwen2.5-0.5b"));
@@ -74,7 +75,8 @@ TEST(RuntimeMemory, EagerKeepsMapsWhereTheyAreAskedFor) {
 
 RC_GTEST_PROP(RuntimeMemory, NeverFallsWithTokensAndNeverWraps, ()) {
   const Policy policy = *rc::gen::elementOf(std::vector<Policy>(AllPolicies().begin() + 1, AllPolicies().end()));
-  const char* model = *rc::gen::element("llama-3.1-8b", "gpt-oss-20b", "deepseek-v3", "qwen3-next-80b-a3b", "bert-large");
+  const char* model =
+      *rc::gen::element("llama-3.1-8b", "gpt-oss-20b", "deepseek-v3", "qwen3-next-80b-a3b", "bert-large");
   const ModelFootprint f = Named(model, policy);
   const int64_t tokens = *rc::gen::inRange<int64_t>(0, int64_t{1} << 52);
   RuntimeSettings s;

@@ -18,7 +18,6 @@ struct Calibration {
   double attention_flops_per_s = 0;  // causal prefill attention, visible pairs only
   double weight_bytes_per_s = 0;     // one token: packed weights read
   double kv_bytes_per_s = 0;         // one token: cache read at depth
-  double start_s = 0;                // the first pass of a process takes so much more
   double element_s_per_token = 0;    // norms, rope, cache writes, gates: seconds a token of prefill, all layers
 };
 

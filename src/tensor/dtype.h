@@ -8,8 +8,8 @@
 namespace attend {
 
 // q4_0 to q8_0 are the 32-value blocks of GGUF files, of which q5_0, q5_1 and fp8 are only planned with; q8 and q4 the
-// cells of our cache, whose scales are kept apart (tensor/cache_descriptor.h). Foreign: of a file, in a type that is not
-// computed with here; such a tensor's bytes are known, its values are not.
+// cells of our cache, whose scales are kept apart (tensor/cache_descriptor.h). Foreign: of a file, in a type that is
+// not computed with here; such a tensor's bytes are known, its values are not.
 enum class DType {
   kF32,
   kF16,

@@ -37,6 +37,22 @@ TEST(PlanModes, PoliciesSideBySide) {
   EXPECT_THAT(oss.out, HasSubstr("36,864 B once every window is full, 73,728 B before"));
 }
 
+// A cache by a name that only some of the runtimes have.
+TEST(PlanModes, SideBySideEachSaysWhetherItHasTheCache) {
+  const CliFolder home;
+  const std::string model = home.Write("tiny.gguf", testing::TinyLlama().Uint32("llama.context_length", 1024).Build());
+  const json all = JsonOf(home.Run(
+      {"plan", "-m", model, "--tokens", "9", "--memory", "1GiB", "--policy", "all", "--kv", "q8_0", "--json"}));
+  ASSERT_EQ(all.at("plans").size(), 2u);
+  EXPECT_EQ(all.at("plans")[0].at("policy"), "formula");
+  EXPECT_EQ(all.at("plans")[1].at("policy"), "llama.cpp");
+  EXPECT_TRUE(all.at("plans")[1].at("times").is_null());
+  EXPECT_EQ(all.at("absent").size(), 4u);
+  const CliResult emitted =
+      home.Run({"plan", "-m", model, "--tokens", "9", "--memory", "1GiB", "--emit", "llama.cpp", "--kv", "q8_0"});
+  EXPECT_THAT(emitted.out, HasSubstr("-ctk q8_0"));
+}
+
 TEST(PlanModes, OursIsRefusedOnACardWithThePoliciesThatApply) {
   const CliFolder home;
   const CliResult result = home.Run(Llama({"--policy", "ours"}));

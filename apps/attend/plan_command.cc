@@ -86,8 +86,10 @@ Result<Planning> PreparePlanning(const PlanCommandOptions& options) {
   ATTEND_ASSIGN_OR_RETURN(p.model, FindPlannedModel(options.engine));
   ATTEND_RETURN_IF_ERROR(ApplyWeights(options.setting.weights, p.model));
   ATTEND_ASSIGN_OR_RETURN(p.policy, PolicyFor(options.setting, p.model, p.DeviceOrNull()));
+  if (!options.emit.empty()) p.policy = *FindPolicy(options.emit);
   EngineOptions engine = options.engine;
-  if (p.policy != Policy::kOurs) engine.kv.clear();  // read by the policy's names
+  // Read by the policy's names; side by side each policy says itself whether it has such a cache.
+  if (p.policy != Policy::kOurs || (options.setting.policy == "all" && !ParseKvFormat(engine.kv))) engine.kv.clear();
   ATTEND_ASSIGN_OR_RETURN(p.engine, MakeEngine(engine));
   ATTEND_RETURN_IF_ERROR(ReadDocumentTokens(options, p));
   // Speeds are measured with the model's own shape: of one that does not run here there are none.
@@ -108,6 +110,8 @@ Result<PlanRequest> RequestOf(const PlanCommandOptions& options, const Planning&
   ATTEND_ASSIGN_OR_RETURN(request.kv_format, KvFormatFor(options.engine.kv, policy, p.engine));
   // Quoting is what this program does, and --verify runs the plan's two phases alone.
   if (policy != Policy::kOurs || options.verify) request.quoted_questions = 0;
+  // Other runtimes' speeds here are not known.
+  if (!p.device && policy != Policy::kOurs && policy != Policy::kFormula) request.calibration = std::nullopt;
   request.holds_text = !options.verify;
   request.spread = p.spread;
   ApplySetting(options.setting, p.DeviceOrNull(), !options.plan.memory.empty(), request);

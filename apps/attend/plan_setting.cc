@@ -79,8 +79,7 @@ Result<Policy> PolicyFor(const SettingOptions& options, const PlannedModel& mode
 }
 
 Result<KvFormat> KvFormatFor(const std::string& kv, Policy policy, const Engine& engine) {
-  if (policy == Policy::kOurs) return engine.kv_format;
-  if (kv.empty()) return DefaultKvFormat(policy);
+  if (kv.empty()) return policy == Policy::kOurs ? engine.kv_format : DefaultKvFormat(policy);
   const auto format = ParseKvFormat(policy, kv);
   if (!format) {
     return tl::unexpected(

@@ -83,7 +83,8 @@ Outcome RunPlan(const PlanCommandOptions& options) {
 Result<Planning> PreparePlanning(const PlanCommandOptions& options) {
   Planning p;
   ATTEND_ASSIGN_OR_RETURN(p.device, DeviceFor(options.setting));
-  ATTEND_ASSIGN_OR_RETURN(p.model, FindPlannedModel(options.engine));
+  ATTEND_ASSIGN_OR_RETURN(
+      p.model, FindPlannedModel(options.engine, options.document.empty() ? TokenizerUse::kSkip : TokenizerUse::kLoad));
   ATTEND_RETURN_IF_ERROR(ApplyWeights(options.setting.weights, p.model));
   ATTEND_ASSIGN_OR_RETURN(p.policy, PolicyFor(options.setting, p.model, p.DeviceOrNull()));
   if (!options.emit.empty()) p.policy = *FindPolicy(options.emit);

@@ -44,9 +44,9 @@ bool MayBePlanned(const Error& error) {
   }
 }
 
-Result<PlannedModel> PlanFile(const std::string& path) {
+Result<PlannedModel> PlanFile(const std::string& path, TokenizerUse tokenizer) {
   PlannedModel planned;
-  auto front = LoadFrontEnd(path);
+  auto front = LoadFrontEnd(path, tokenizer);
   if (front) {
     planned.front = std::move(*front);
     return planned;
@@ -68,12 +68,12 @@ Result<PlannedModel> PlanShape(Result<ModelShape> shape) {
 }  // namespace
 
 // The name of a preset is not the beginning of a local model's name: that one is found by all of its own.
-Result<PlannedModel> FindPlannedModel(const EngineOptions& options) {
+Result<PlannedModel> FindPlannedModel(const EngineOptions& options, TokenizerUse tokenizer) {
   if (const std::string config = ConfigPath(options.model); !config.empty()) return PlanShape(ReadConfig(config));
   const Preset* preset = Exists(options.model) ? nullptr : FindPreset(options.model);
   if (preset != nullptr) return PlanShape(ReadPreset(*preset));
   ATTEND_ASSIGN_OR_RETURN(const std::string path, FindModel(options));
-  return PlanFile(path);
+  return PlanFile(path, tokenizer);
 }
 
 Result<ModelFootprint> FootprintFor(const PlannedModel& model, Policy policy) {

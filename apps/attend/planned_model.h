@@ -13,13 +13,13 @@
 namespace attend::cli {
 
 struct PlannedModel {
-  std::optional<ModelFrontEnd> front;    // with the tokenizer, of a model that runs here
+  std::optional<ModelFrontEnd> front;    // of a model that runs here
   std::optional<ModelFootprint> header;  // of a file or folder that does not: its weights as they are stored
   std::optional<ModelShape> shape;       // of a configuration or a name
 };
 
 // Errors: those of finding and reading the model.
-Result<PlannedModel> FindPlannedModel(const EngineOptions& options);
+Result<PlannedModel> FindPlannedModel(const EngineOptions& options, TokenizerUse tokenizer);
 
 // Errors: those of the model's file; usage_error for kOurs and a model that does not run here.
 Result<ModelFootprint> FootprintFor(const PlannedModel& model, Policy policy);

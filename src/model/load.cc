@@ -16,11 +16,18 @@ Result<ModelHeader> ReadFolderHeader(const std::string& folder) {
   return ReadModelHeader(config, path);
 }
 
-Result<ModelFrontEnd> FrontEndOf(const std::string& path, const GgufFile& file) {
+bool HasSupportedTokenizer(const GgufFile& file) {
+  const auto model = file.StringOr("tokenizer.ggml.model", "");
+  return model && *model == "gpt2" && file.Has("tokenizer.ggml.merges");
+}
+
+Result<ModelFrontEnd> FrontEndOf(const std::string& path, const GgufFile& file, TokenizerUse use) {
   ModelFrontEnd front;
   front.path = path;
   ATTEND_ASSIGN_OR_RETURN(front.header, ReadModelHeader(file));
-  ATTEND_ASSIGN_OR_RETURN(front.tokenizer, LoadTokenizer(file));
+  if (use == TokenizerUse::kLoad || !HasSupportedTokenizer(file)) {
+    ATTEND_ASSIGN_OR_RETURN(front.tokenizer, LoadTokenizer(file));
+  }
   ATTEND_ASSIGN_OR_RETURN(const auto source, file.StringOr("tokenizer.chat_template", ""));
   if (auto chat_template = ChatTemplateFor(source)) front.chat_template = std::move(*chat_template);
   return front;
@@ -70,7 +77,7 @@ Result<const ChatTemplate*> ChatTemplateOf(const ModelFrontEnd& front) {
                               .hint = "--chat-template chatml"});
 }
 
-Result<ModelFrontEnd> LoadFrontEnd(const std::string& path) {
+Result<ModelFrontEnd> LoadFrontEnd(const std::string& path, TokenizerUse use) {
   if (IsFolder(path)) {
     ModelFrontEnd front;
     front.path = path;
@@ -78,7 +85,7 @@ Result<ModelFrontEnd> LoadFrontEnd(const std::string& path) {
     return front;
   }
   ATTEND_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(path));
-  return FrontEndOf(path, file);
+  return FrontEndOf(path, file, use);
 }
 
 Result<LoadedModel> LoadModel(const std::string& path, ThreadPool& pool, NonfiniteWeights nonfinite) {
@@ -90,7 +97,7 @@ Result<LoadedModel> LoadModel(const std::string& path, ThreadPool& pool, Nonfini
     ATTEND_ASSIGN_OR_RETURN(model.weights, LoadWeights(model.front.header, file, pool));
   } else {
     ATTEND_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(path));
-    ATTEND_ASSIGN_OR_RETURN(model.front, FrontEndOf(path, file));
+    ATTEND_ASSIGN_OR_RETURN(model.front, FrontEndOf(path, file, TokenizerUse::kLoad));
     ATTEND_ASSIGN_OR_RETURN(model.weights, LoadWeights(model.front.header, file, pool));
   }
   if (nonfinite == NonfiniteWeights::kAllow) return model;

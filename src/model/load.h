@@ -26,9 +26,13 @@ struct LoadedModel {
   ModelWeights weights;
 };
 
+// Without the tokenizer's tables a header is read in a third of the time: where only a number of tokens is planned for. A
+// kind of tokenizer that is not supported is refused all the same.
+enum class TokenizerUse { kLoad, kSkip };
+
 // `path`: a GGUF file, or a folder with config.json and model.safetensors. Errors: those of the readers and the
 // tokenizer.
-Result<ModelFrontEnd> LoadFrontEnd(const std::string& path);
+Result<ModelFrontEnd> LoadFrontEnd(const std::string& path, TokenizerUse use = TokenizerUse::kLoad);
 
 // Weights with NaN or infinity make every answer nonsense: refused as model_nonfinite unless they are asked for.
 enum class NonfiniteWeights { kRefuse, kAllow };

@@ -26,8 +26,8 @@ struct LoadedModel {
   ModelWeights weights;
 };
 
-// Without the tokenizer's tables a header is read in a third of the time: where only a number of tokens is planned for. A
-// kind of tokenizer that is not supported is refused all the same.
+// Without the tokenizer's tables a header is read in a third of the time: where only a number of tokens is planned for.
+// A kind of tokenizer that is not supported is refused all the same.
 enum class TokenizerUse { kLoad, kSkip };
 
 // `path`: a GGUF file, or a folder with config.json and model.safetensors. Errors: those of the readers and the

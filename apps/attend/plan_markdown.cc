@@ -7,7 +7,7 @@ namespace attend::cli {
 namespace {
 
 // A cell of a table: bars and line breaks would end it.
-std::string Cell(std::string text) {
+std::string Cell(const std::string& text) {
   std::string cell;
   for (char c : text) {
     if (c == '|') cell += '\\';

@@ -53,6 +53,16 @@ TEST(PlanModes, SideBySideEachSaysWhetherItHasTheCache) {
   EXPECT_THAT(emitted.out, HasSubstr("-ctk q8_0"));
 }
 
+TEST(PlanModes, ACacheThatNoPolicyHasIsWrongUse) {
+  const CliFolder home;
+  for (const char* kv : {"nonsense", "q4/32"}) {
+    const CliResult result = home.Run(Llama({"--policy", "all", "--kv", kv}));
+    EXPECT_EQ(result.status, 2) << kv;
+    EXPECT_THAT(result.err, HasSubstr("--kv"));
+    EXPECT_EQ(result.out, "");
+  }
+}
+
 TEST(PlanModes, OursIsRefusedOnACardWithThePoliciesThatApply) {
   const CliFolder home;
   const CliResult result = home.Run(Llama({"--policy", "ours"}));

@@ -12,14 +12,6 @@ CalibrationKey KeyOf(const Engine& engine, const ModelHeader& header) {
           engine.kv_format,           header};
 }
 
-Spread SpreadFor(const Engine& engine, const ModelHeader& header) {
-  std::vector<double> ratios;
-  for (const VerifiedRun& run : FindVerifiedRuns(CalibrationPath(), KeyOf(engine, header))) {
-    ratios.push_back(run.total_ratio);
-  }
-  return SpreadOf(ratios);
-}
-
 std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeader& header,
                                           const CalibrationOptions& options) {
   const CalibrationKey key = KeyOf(engine, header);

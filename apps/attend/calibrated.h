@@ -7,7 +7,6 @@
 #include "attend/calibration_file.h"
 #include "attend/command.h"
 #include "formats/model_header.h"
-#include "plan/spread.h"
 #include "tensor/calibration.h"
 
 namespace attend::cli {
@@ -24,8 +23,5 @@ std::optional<Calibration> CalibrationFor(const Engine& engine, const ModelHeade
 
 // What the measurement is kept under.
 CalibrationKey KeyOf(const Engine& engine, const ModelHeader& header);
-
-// From the runs that were verified with it (attend plan --verify).
-Spread SpreadFor(const Engine& engine, const ModelHeader& header);
 
 }  // namespace attend::cli

@@ -9,6 +9,7 @@
 #include "attend/version.h"
 #include "base/mapped_file.h"
 #include "formats/json.h"
+#include "plan/spread.h"
 
 namespace attend::cli {
 namespace {
@@ -17,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kFileLimitBytes = size_t{1} << 20;
 constexpr size_t kMostEntries = 64;  // older ones are dropped: a few models on a few settings
+constexpr size_t kMostRuns = 32;     // of an entry
 
 constexpr std::pair<const char*, double Calibration::*> kRates[] = {
     {"linear_flops_per_s", &Calibration::linear_flops_per_s},
@@ -60,17 +62,6 @@ bool HasKey(const Json& entry, const Json& key) {
   return true;
 }
 
-std::optional<Calibration> ReadRates(const Json& entry, const CalibrationKey& key) {
-  Calibration calibration{.cpu_name = key.cpu_name, .isa = key.isa, .threads = key.threads, .compute = key.compute};
-  for (const auto& [name, member] : kRates) {
-    if (!entry.contains(name) || !entry.at(name).is_number()) return std::nullopt;
-    calibration.*member = entry.at(name).get<double>();
-  }
-  return calibration;
-}
-
-constexpr size_t kMostRuns = 32;
-
 constexpr std::pair<const char*, double VerifiedRun::*> kRatios[] = {
     {"memory_ratio", &VerifiedRun::memory_ratio},
     {"prefill_ratio", &VerifiedRun::prefill_ratio},
@@ -94,6 +85,18 @@ std::vector<VerifiedRun> ReadRuns(const Json& entry) {
     if (is_whole) runs.push_back(run);
   }
   return runs;
+}
+
+std::optional<Calibration> ReadRates(const Json& entry, const CalibrationKey& key) {
+  Calibration calibration{.cpu_name = key.cpu_name, .isa = key.isa, .threads = key.threads, .compute = key.compute};
+  for (const auto& [name, member] : kRates) {
+    if (!entry.contains(name) || !entry.at(name).is_number()) return std::nullopt;
+    calibration.*member = entry.at(name).get<double>();
+  }
+  std::vector<double> ratios;
+  for (const VerifiedRun& run : ReadRuns(entry)) ratios.push_back(run.total_ratio);
+  calibration.spread = SpreadOf(ratios);
+  return calibration;
 }
 
 Json RunsJson(const std::vector<VerifiedRun>& runs) {

@@ -26,7 +26,8 @@ struct CalibrationKey {
 // The path of the file, or empty when there is neither XDG_CACHE_HOME nor HOME.
 std::string CalibrationPath();
 
-// Nothing when there is no such entry, or the file is not what this program writes.
+// Its spread is that of the runs verified with it. Nothing when there is no such entry, or the file is not what this
+// program writes.
 std::optional<Calibration> FindCalibration(const std::string& path, const CalibrationKey& key);
 
 // What a plan said and what its run took, of the run's calibration: a new calibration forgets them.

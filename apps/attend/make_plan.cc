@@ -85,7 +85,8 @@ Result<PlanRequest> RequestFor(const ModelFootprint& footprint, const Engine& en
   ATTEND_ASSIGN_OR_RETURN(request.memory_limit_bytes, MemoryLimit(options, engine));
   request.document_tokens = work.document_tokens;
   request.question_tokens = work.question_tokens;
-  if (AnswerModeFor(options, footprint.shape) == AnswerMode::kQuote) request.quoted_questions = work.num_questions;
+  if (AnswerModeFor(options, footprint.shape) == AnswerMode::kQuote)
+    request.runtime.quoted_questions = work.num_questions;
   request.answer_tokens = options.answer_tokens;
   request.context_tokens = options.context_tokens;
   request.compute = engine.compute;

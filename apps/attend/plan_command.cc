@@ -67,9 +67,7 @@ Outcome RunOnePlan(const PlanCommandOptions& options, const Planning& planning) 
 
 Outcome RunPlan(const PlanCommandOptions& options) {
   if (!options.scenario.empty()) return RunPlanScenario(options);
-  const uint64_t idle_bytes = ResidentBytes();
   ATTEND_ASSIGN_OR_RETURN(Planning planning, PreparePlanning(options));
-  planning.idle_bytes = idle_bytes;
   if (options.verify) return RunPlanVerify(options, planning);
   if (!options.emit.empty()) return RunPlanEmit(options, planning);
   if (!options.plot.empty()) return RunPlanPlot(options, planning);
@@ -82,6 +80,7 @@ Outcome RunPlan(const PlanCommandOptions& options) {
 
 Result<Planning> PreparePlanning(const PlanCommandOptions& options) {
   Planning p;
+  p.idle_bytes = ResidentBytes();
   ATTEND_ASSIGN_OR_RETURN(p.device, DeviceFor(options.setting));
   ATTEND_ASSIGN_OR_RETURN(
       p.model, FindPlannedModel(options.engine, options.document.empty() ? TokenizerUse::kSkip : TokenizerUse::kLoad));
@@ -96,7 +95,6 @@ Result<Planning> PreparePlanning(const PlanCommandOptions& options) {
   // Speeds are measured with the model's own shape: of one that does not run here there are none.
   if (p.model.front && !p.device) {
     p.calibration = MeasuredSpeeds(options, p);
-    p.spread = SpreadFor(p.engine, p.model.front->header);
   } else if (p.policy == Policy::kOurs) {
     p.calibration = SpeedsElsewhere(options, p);
   }
@@ -110,11 +108,10 @@ Result<PlanRequest> RequestOf(const PlanCommandOptions& options, const Planning&
                                                           p.calibration ? &*p.calibration : nullptr));
   ATTEND_ASSIGN_OR_RETURN(request.kv_format, KvFormatFor(options.engine.kv, policy, p.engine));
   // Quoting is what this program does, and --verify runs the plan's two phases alone.
-  if (policy != Policy::kOurs || options.verify) request.quoted_questions = 0;
+  if (policy != Policy::kOurs || options.verify) request.runtime.quoted_questions = 0;
   // Other runtimes' speeds here are not known.
   if (!p.device && policy != Policy::kOurs && policy != Policy::kFormula) request.calibration = std::nullopt;
   request.holds_text = !options.verify;
-  request.spread = p.spread;
   ApplySetting(options.setting, p.DeviceOrNull(), !options.plan.memory.empty(), request);
   return request;
 }

@@ -40,7 +40,6 @@ struct Planning {
   int64_t document_tokens = 0;
   std::vector<uint32_t> ids;  // of the document, where there is one
   std::optional<Calibration> calibration;
-  Spread spread;
   uint64_t idle_bytes = 0;  // resident before anything was read
 
   const DeviceProfile* DeviceOrNull() const { return device ? &*device : nullptr; }

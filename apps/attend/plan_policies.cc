@@ -39,6 +39,9 @@ Outcome RunPlanPolicies(const PlanCommandOptions& options, const Planning& plann
     ATTEND_ASSIGN_OR_RETURN(Plan plan, MakePlan(*request));
     plans.push_back({std::move(*request), std::move(plan)});
   }
+  if (plans.empty()) {
+    return tl::unexpected(UsageError("--kv", "a format that one of the policies has", options.engine.kv));
+  }
   if (options.output.json) {
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     for (const PolicyPlan& p : plans) {

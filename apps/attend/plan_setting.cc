@@ -8,15 +8,9 @@
 namespace attend::cli {
 namespace {
 
-// Figures that others measured and efficiencies that are assumed: less is known than of a machine that was measured.
-constexpr Spread kStatedSpread = {.low = 0.7, .high = 1.6};
-
-std::string NamesOfPolicies(bool with_ours) {
-  std::string names;
-  for (Policy policy : AllPolicies()) {
-    if (policy == Policy::kOurs && !with_ours) continue;
-    names += (names.empty() ? "" : ", ") + std::string(NameOf(policy));
-  }
+std::vector<std::string> NamesOfPolicies() {
+  std::vector<std::string> names;
+  for (Policy policy : AllPolicies()) names.emplace_back(NameOf(policy));
   return names;
 }
 
@@ -33,6 +27,8 @@ double WeightBits(const std::string& name) {
 
 void AddSettingOptions(CLI::App* command, SettingOptions& o) {
   const CLI::Range count(int64_t{1}, int64_t{1} << 20);
+  std::vector<std::string> names = NamesOfPolicies();
+  names.emplace_back("all");
   const CLI::Validator amount = FiniteRange(0, 1e12);
   command->add_option("--device", o.device,
                       "Device to plan for: a name of attend devices or a profile's file (default: this machine)");
@@ -41,7 +37,7 @@ void AddSettingOptions(CLI::App* command, SettingOptions& o) {
           "--policy", o.policy,
           "Whose memory: ours, formula (weights and cache exactly), llama.cpp, vllm, hf-eager, hf-sdpa, or all "
           "side by side (default: ours where the model runs on the device, else formula)")
-      ->check(CLI::IsMember({"ours", "formula", "llama.cpp", "vllm", "hf-eager", "hf-sdpa", "all"}));
+      ->check(CLI::IsMember(names));
   command->add_option("--weights", o.weights,
                       "Type of the weights of a model without weights here: bf16, fp8, q8_0, q4_0 ... (default: as "
                       "published, or bf16)");
@@ -51,14 +47,14 @@ void AddSettingOptions(CLI::App* command, SettingOptions& o) {
   command->add_option("--rate", o.demand.documents_per_hour, "Documents that arrive in an hour")->check(amount);
   command->add_option("--price-per-hour", o.demand.price_per_hour, "Price of a device for an hour")->check(amount);
   command->add_option("--review-minutes", o.review_minutes, "Minutes of a person, for what pieces lose")->check(amount);
-  command->add_option("--ubatch", o.runtime.ubatch_tokens, "llama.cpp: tokens of a micro-batch")
+  command->add_option("--ubatch", o.ubatch_tokens, "llama.cpp: tokens of a micro-batch")
       ->check(count)
       ->capture_default_str();
   command->add_flag("--no-flash-attention", o.no_flash_attention, "llama.cpp: with a buffer for K*Q");
-  command->add_option("--batched-tokens", o.runtime.batched_tokens, "vLLM: max_num_batched_tokens")
+  command->add_option("--batched-tokens", o.batched_tokens, "vLLM: max_num_batched_tokens")
       ->check(count)
       ->capture_default_str();
-  command->add_flag("--keep-maps", o.runtime.keeps_maps, "hf-eager: every attention map is kept");
+  command->add_flag("--keep-maps", o.keeps_maps, "hf-eager: every attention map is kept");
 }
 
 Result<std::optional<DeviceProfile>> DeviceFor(const SettingOptions& options) {
@@ -72,10 +68,12 @@ Result<Policy> PolicyFor(const SettingOptions& options, const PlannedModel& mode
   if (options.policy.empty() || options.policy == "all") return runs ? Policy::kOurs : Policy::kFormula;
   const Policy policy = *FindPolicy(options.policy);
   if (policy != Policy::kOurs || runs) return policy;
-  return tl::unexpected(UsageError(
-      "--policy",
-      NamesOfPolicies(false) + (model.front ? ": this program runs on CPUs only" : ": this model does not run here"),
-      "ours"));
+  std::vector<std::string> others = NamesOfPolicies();
+  others.erase(others.begin());
+  return tl::unexpected(UsageError("--policy",
+                                   fmt::format("{}: this {}", fmt::join(others, ", "),
+                                               model.front ? "program runs on CPUs only" : "model does not run here"),
+                                   "ours"));
 }
 
 Result<KvFormat> KvFormatFor(const std::string& kv, Policy policy, const Engine& engine) {
@@ -93,22 +91,20 @@ bool AsksForCapacity(const SettingOptions& o) {
 }
 
 void ApplySetting(const SettingOptions& o, const DeviceProfile* device, bool memory_is_fixed, PlanRequest& request) {
-  RuntimeSettings runtime = o.runtime;
+  RuntimeSettings& runtime = request.runtime;
   runtime.concurrent = o.concurrent;
+  runtime.ubatch_tokens = o.ubatch_tokens;
   runtime.flash_attention = !o.no_flash_attention;
-  runtime.chunk_tokens = request.runtime.chunk_tokens;
-  runtime.threads = request.runtime.threads;
-  runtime.bf16_copy = request.runtime.bf16_copy;
-  request.runtime = runtime;
+  runtime.batched_tokens = o.batched_tokens;
+  runtime.keeps_maps = o.keeps_maps;
+  if (runtime.quoted_questions > 0) runtime.quoted_questions = o.rounds;
   request.rounds = o.rounds;
-  if (request.quoted_questions > 0) request.quoted_questions = o.rounds;
   request.num_devices = o.num_devices;
   request.review_minutes = o.review_minutes;
   if (device == nullptr) return;
   if (!memory_is_fixed) request.memory_limit_bytes = device->memory_bytes;
   if (!request.calibration) request.calibration = SpeedsOf(*device, request.compute);
   request.link_bytes_per_s = device->link_bytes_per_s / 2;  // the profile states both directions together
-  if (!device->IsMeasured()) request.spread = kStatedSpread;
 }
 
 Result<void> ApplyWeights(const std::string& weights, PlannedModel& model) {

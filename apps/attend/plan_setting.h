@@ -22,8 +22,10 @@ struct SettingOptions {
   int64_t rounds = 1;
   double review_minutes = 0;
   Demand demand;
-  RuntimeSettings runtime;
+  int64_t ubatch_tokens = RuntimeSettings{}.ubatch_tokens;
+  int64_t batched_tokens = RuntimeSettings{}.batched_tokens;
   bool no_flash_attention = false;
+  bool keeps_maps = false;
 };
 void AddSettingOptions(CLI::App* command, SettingOptions& options);
 

@@ -1,28 +1,22 @@
 // attend plan --verify: the plan, then what it plans, and how far they are apart.
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "attend/calibrated.h"
 #include "attend/plan_command.h"
 #include "attend/terminal.h"
+#include "measure/timer.h"
 #include "model/generate.h"
 #include "plan/number_text.h"
 
 namespace attend::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 struct Measured {
   uint64_t memory_bytes = 0;
   double prefill_s = 0, decode_s = 0;
 };
-
-double SecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // The tokens of a piece and, in the question's place, as many from the document's beginning.
 std::vector<uint32_t> PromptOf(const Planning& planning, int64_t first, int64_t tokens, int64_t question_tokens) {
@@ -46,16 +40,16 @@ Result<Measured> RunPieces(const PlanCommandOptions& options, Planning& planning
     const int64_t tokens = std::min(plan.piece_tokens, plan.document_tokens - first);
     const std::vector<uint32_t> prompt = PromptOf(planning, first, tokens, plan.question_tokens);
     ATTEND_ASSIGN_OR_RETURN(KvCache cache, KvCache::Make(CacheDescriptors(model.front.header, engine.kv_format)));
-    const auto begin = Clock::now();
+    const Timer prefill;
     ATTEND_ASSIGN_OR_RETURN(const std::vector<float> logits, Prefill(transformer, cache, prompt, [&](int64_t done) {
                               progress.Update(first + std::min(done, tokens));
                               return !Interrupted();
                             }));
-    measured.prefill_s += SecondsSince(begin);
-    const auto answer_begin = Clock::now();
+    measured.prefill_s += prefill.Seconds();
+    const Timer decode;
     ATTEND_RETURN_IF_ERROR(Generate(transformer, cache, logits,
                                     {.max_tokens = plan.answer_tokens, .stop_ids = {}, .repetition_tokens = 0}));
-    measured.decode_s += SecondsSince(answer_begin);
+    measured.decode_s += decode.Seconds();
   }
   const uint64_t peak = PeakResidentBytes();
   measured.memory_bytes = peak - std::min(peak, planning.idle_bytes);
@@ -126,7 +120,8 @@ Outcome RunPlanVerify(const PlanCommandOptions& options, Planning& planning) {
     fmt::print(stderr, "attend: the comparison is not kept: {}\n", Describe(kept.error()));
   }
   const size_t num_runs = FindVerifiedRuns(CalibrationPath(), key).size();
-  const Spread spread = SpreadFor(planning.engine, planning.model.front->header);
+  const auto next = FindCalibration(CalibrationPath(), key);
+  const Spread spread = next ? next->spread : Spread{};
   if (options.output.json) {
     fmt::print("{}\n", VerifyJson(plan, measured, run, num_runs, spread).dump(2));
   } else {

@@ -78,10 +78,6 @@ Result<PlannedModel> FindPlannedModel(const EngineOptions& options, TokenizerUse
 
 Result<ModelFootprint> FootprintFor(const PlannedModel& model, Policy policy) {
   if (model.front) return FootprintOf(*model.front, policy);
-  if (policy == Policy::kOurs) {
-    return tl::unexpected(
-        UsageError("--policy", "formula, llama.cpp, vllm, hf-eager or hf-sdpa: this model does not run here", "ours"));
-  }
   if (!model.header) return MakeFootprint(*model.shape, policy);
   ModelFootprint footprint = *model.header;
   footprint.policy = policy;

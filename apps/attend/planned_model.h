@@ -21,7 +21,7 @@ struct PlannedModel {
 // Errors: those of finding and reading the model.
 Result<PlannedModel> FindPlannedModel(const EngineOptions& options, TokenizerUse tokenizer);
 
-// Errors: those of the model's file; usage_error for kOurs and a model that does not run here.
+// Precondition: the policy applies (PolicyFor). Errors: those of the model's file.
 Result<ModelFootprint> FootprintFor(const PlannedModel& model, Policy policy);
 
 }  // namespace attend::cli

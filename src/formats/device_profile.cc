@@ -182,7 +182,9 @@ Calibration SpeedsOf(const DeviceProfile& device, Compute compute) {
           .linear_flops_per_s = linear_peak * device.linear_efficiency,
           .attention_flops_per_s = device.PeakFor(compute) * device.attention_efficiency,
           .weight_bytes_per_s = read,
-          .kv_bytes_per_s = read};
+          .kv_bytes_per_s = read,
+          .element_s_per_token = 0,
+          .spread = device.IsMeasured() ? Spread{} : kStatedSpread};
 }
 
 }  // namespace attend

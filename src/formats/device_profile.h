@@ -63,6 +63,9 @@ using DevicePreset = EmbeddedFile;
 std::span<const DevicePreset> DevicePresets();
 const DevicePreset* FindDevicePreset(std::string_view name);
 
+// Figures that others measured and efficiencies that are assumed: less is known than of a machine that was measured.
+inline constexpr Spread kStatedSpread = {.low = 0.7, .high = 1.6};
+
 // The speeds to plan with. Linear layers of kInt8 multiply in bf16, as they do here; element_s_per_token is 0. A rate
 // whose peak is not stated is 0.
 Calibration SpeedsOf(const DeviceProfile& device, Compute compute);

@@ -38,16 +38,6 @@ tl::unexpected<Error> Failed(ErrorCode code, const std::string& path) {
                  std::strerror(errno));
 }
 
-// Share of the file's pages that are in memory; 1 where the system does not say.
-double ShareInMemory(const MappedFile& file) {
-  const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  std::vector<unsigned char> pages((file.bytes().size() + page_bytes - 1) / page_bytes);
-  void* const begin = const_cast<uint8_t*>(file.bytes().data());
-  if (mincore(begin, file.bytes().size(), pages.data()) != 0) return 1;
-  const auto held = std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; });
-  return static_cast<double>(held) / static_cast<double>(pages.size());
-}
-
 Result<void> WriteRandomBytes(const std::string& path, uint64_t bytes) {
   const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (file.value() < 0) return Failed(ErrorCode::kFileUnwritable, path);
@@ -60,8 +50,6 @@ Result<void> WriteRandomBytes(const std::string& path, uint64_t bytes) {
     if (count <= 0) return Failed(ErrorCode::kFileUnwritable, path);
     done += static_cast<uint64_t>(count);
   }
-  // Pages that are not on the disk yet cannot be dropped.
-  if (fdatasync(file.value()) != 0) return Failed(ErrorCode::kFileUnwritable, path);
   return {};
 }
 
@@ -69,10 +57,11 @@ Result<void> WriteRandomBytes(const std::string& path, uint64_t bytes) {
 
 Result<std::optional<double>> MeasureDiskRead(const std::string& path, uint64_t most_bytes) {
   ATTEND_ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::Open(path));
+  ATTEND_RETURN_IF_ERROR(DropFromMemory(path));
+  const auto held = BytesInMemory(path);
+  if (!held || static_cast<double>(*held) > 0.05 * static_cast<double>(mapped.bytes().size())) return std::nullopt;
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.value() < 0) return Failed(ErrorCode::kFileUnreadable, path);
-  posix_fadvise(file.value(), 0, 0, POSIX_FADV_DONTNEED);
-  if (ShareInMemory(mapped) > 0.05) return std::nullopt;
   posix_fadvise(file.value(), 0, 0, POSIX_FADV_SEQUENTIAL);
   std::vector<char> piece(kPieceBytes);
   uint64_t done = 0;
@@ -95,6 +84,24 @@ Result<std::optional<double>> MeasureDiskReadIn(const std::string& folder, uint6
   unlink(path.c_str());
   if (!written) return tl::unexpected(written.error());
   return rate;
+}
+
+Result<void> DropFromMemory(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Pages that are not on the disk yet cannot be dropped.
+  if (file.value() < 0 || fdatasync(file.value()) != 0) return Failed(ErrorCode::kFileUnreadable, path);
+  posix_fadvise(file.value(), 0, 0, POSIX_FADV_DONTNEED);
+  return {};
+}
+
+Result<uint64_t> BytesInMemory(const std::string& path) {
+  ATTEND_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  const size_t page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> pages((file.bytes().size() + page_bytes - 1) / page_bytes);
+  void* const begin = const_cast<uint8_t*>(file.bytes().data());
+  if (mincore(begin, file.bytes().size(), pages.data()) != 0) return Failed(ErrorCode::kFileUnreadable, path);
+  const auto held = std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1) != 0; });
+  return static_cast<uint64_t>(held) * page_bytes;
 }
 
 }  // namespace attend

@@ -19,4 +19,10 @@ Result<std::optional<double>> MeasureDiskRead(const std::string& path, uint64_t 
 // The same over a file of random bytes that is written into `folder` and removed again.
 Result<std::optional<double>> MeasureDiskReadIn(const std::string& folder, uint64_t bytes = uint64_t{256} << 20);
 
+// Asks the system to drop what it holds of a file: what was just written goes to the disk first.
+Result<void> DropFromMemory(const std::string& path);
+
+// Bytes of the file's pages that the system holds. Errors: file_unreadable where it does not say.
+Result<uint64_t> BytesInMemory(const std::string& path);
+
 }  // namespace attend

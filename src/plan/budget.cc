@@ -36,16 +36,16 @@ bool IsUsable(const Calibration& c) {
   return std::isfinite(c.element_s_per_token) && c.element_s_per_token >= 0;
 }
 
-// Adds `count` pieces of `piece_tokens` each, of every document.
-void AddPieces(const PlanRequest& r, double count, int64_t piece_tokens, Work& work) {
+// Adds `count` pieces of `piece_tokens` each, of every document, with so many rounds over each.
+void AddPieces(const PlanRequest& r, double count, int64_t piece_tokens, int64_t num_rounds, Work& work) {
   const int64_t prompt_tokens = piece_tokens + r.question_tokens;
   const ModelShape& shape = r.footprint.shape;
   const double passes = count * static_cast<double>(r.runtime.concurrent);
   work.linear_flops += passes * shape.LinearFlops(prompt_tokens);
   work.attention_flops += passes * shape.AttentionFlops(prompt_tokens, 0);
   work.prefill_tokens += passes * static_cast<double>(prompt_tokens);
-  if (r.quoted_questions > 0) return;
-  const double rounds = static_cast<double>(r.rounds), later = rounds - 1;
+  if (r.runtime.quoted_questions > 0) return;
+  const double rounds = static_cast<double>(num_rounds), later = rounds - 1;
   work.linear_flops += passes * later * shape.LinearFlops(r.question_tokens);
   work.attention_flops += passes * later * shape.AttentionFlops(r.question_tokens, piece_tokens);
   work.prefill_tokens += passes * later * static_cast<double>(r.question_tokens);
@@ -55,10 +55,21 @@ void AddPieces(const PlanRequest& r, double count, int64_t piece_tokens, Work& w
 }
 
 void AddEvidence(const PlanRequest& r, Work& work) {
-  const double questions = static_cast<double>(r.quoted_questions);
+  const double questions = static_cast<double>(r.runtime.quoted_questions);
   const double passages = std::ceil(static_cast<double>(r.document_tokens) / kPassageTokens);
-  work.evidence_tokens = static_cast<double>(r.document_tokens) + passages * (kCueTokens + kAskedTokens * questions);
-  work.evidence_passes = passages * (1 + questions);
+  const double documents = static_cast<double>(r.runtime.concurrent);
+  const double tokens = static_cast<double>(r.document_tokens) + passages * (kCueTokens + kAskedTokens * questions);
+  work.evidence_tokens = documents * tokens;
+  work.evidence_passes = documents * passages * (1 + questions);
+}
+
+Work WorkOfRounds(const PlanRequest& r, const Cut& cut, int64_t num_rounds) {
+  Work work;
+  const int64_t whole = r.document_tokens / cut.piece_tokens, rest = r.document_tokens % cut.piece_tokens;
+  AddPieces(r, static_cast<double>(whole), cut.piece_tokens, num_rounds, work);
+  if (rest > 0) AddPieces(r, 1, rest, num_rounds, work);
+  if (r.runtime.quoted_questions > 0) AddEvidence(r, work);
+  return work;
 }
 
 // Weights that one step of `concurrent` documents reads: of experts more, the more tokens choose among them.
@@ -129,16 +140,16 @@ uint64_t ReserveBytes(const PlanRequest& r) {
 }
 
 PlanMemory MemoryOf(const PlanRequest& r, int64_t pass_tokens) {
-  RuntimeSettings settings = r.runtime;
-  settings.quoted_questions = r.quoted_questions;
-  settings.text_tokens = r.holds_text ? r.document_tokens : 0;
-  const RuntimeMemory runtime = RuntimeMemoryOf(r.footprint, r.kv_format, pass_tokens, settings);
+  const RuntimeMemory runtime = RuntimeMemoryOf(r.footprint, r.kv_format, pass_tokens, r.runtime);
   PlanMemory m{.weights_bytes = r.footprint.weights_bytes,
                .kv_bytes = runtime.kv_bytes,
                .workspace_bytes = runtime.workspace_bytes,
                .process_bytes = runtime.process_bytes,
                .limit_bytes = r.memory_limit_bytes,
                .reserve_bytes = ReserveBytes(r)};
+  if (r.holds_text && r.footprint.policy == Policy::kOurs) {
+    m.process_bytes = SaturatedAdd(m.process_bytes, TextBytes(r.document_tokens));
+  }
   const uint64_t beside = SaturatedAdd(m.workspace_bytes, m.process_bytes);
   m.total_bytes = SaturatedAdd(SaturatedAdd(m.weights_bytes, m.kv_bytes), beside);
   m.usable_bytes = m.limit_bytes - m.reserve_bytes;
@@ -154,12 +165,7 @@ int64_t LargestPassTokens(const PlanRequest& r) {
 }
 
 Work WorkOf(const PlanRequest& r, const Cut& cut) {
-  Work work;
-  const int64_t whole = r.document_tokens / cut.piece_tokens, rest = r.document_tokens % cut.piece_tokens;
-  AddPieces(r, static_cast<double>(whole), cut.piece_tokens, work);
-  if (rest > 0) AddPieces(r, 1, rest, work);
-  if (r.quoted_questions > 0) AddEvidence(r, work);
-  return work;
+  return WorkOfRounds(r, cut, r.rounds);
 }
 
 int64_t DecodeDepth(const PlanRequest& r, const Cut& cut) {
@@ -178,17 +184,17 @@ std::optional<PlanTimes> TimesOf(const PlanRequest& r, const Cut& cut) {
   const Work work = WorkOf(r, cut);
   const double prefill_s = PrefillSeconds(r, c, work), decode_s = DecodeSeconds(r, c, work);
   const double evidence_s = EvidenceSeconds(r, c, work);
-  PlanRequest single = r;
-  single.rounds = 1;
-  const Work one_round = r.rounds == 1 ? work : WorkOf(single, cut);
-  const double anew_s =
-      static_cast<double>(r.rounds) * (PrefillSeconds(r, c, one_round) + DecodeSeconds(r, c, one_round) + evidence_s);
-  const auto around = [&](double expected) { return Around(expected, r.spread); };
+  const auto around = [&](double expected) { return Around(expected, c.spread); };
   PlanTimes times{.prefill_s = around(prefill_s),
                   .decode_s = around(decode_s),
                   .evidence_s = around(evidence_s),
-                  .total_s = around(prefill_s + decode_s + evidence_s),
-                  .anew_s = around(anew_s)};
+                  .total_s = around(prefill_s + decode_s + evidence_s)};
+  times.anew_s = times.total_s;
+  if (r.rounds > 1) {
+    const Work once = WorkOfRounds(r, cut, 1);
+    const double once_s = PrefillSeconds(r, c, once) + DecodeSeconds(r, c, once) + evidence_s;
+    times.anew_s = around(static_cast<double>(r.rounds) * once_s);
+  }
   const double concurrent = static_cast<double>(r.runtime.concurrent);
   times.traffic_s = TrafficSeconds(r, work.prefill_tokens + work.decode_steps * concurrent);
   times.prefill_tokens_per_s = RateOf(work.prefill_tokens, times.prefill_s);
@@ -201,8 +207,8 @@ std::optional<PlanTimes> TimesOf(const PlanRequest& r, const Cut& cut) {
 }
 
 int64_t LargestInTime(const PlanRequest& r) {
+  PlanRequest changed = r;
   const auto fit = [&](int64_t tokens) {
-    PlanRequest changed = r;
     changed.document_tokens = tokens;
     const auto times = TimesOf(changed, {1, tokens});
     return times && times->total_s.expected <= *r.time_limit_s;

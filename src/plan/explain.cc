@@ -49,9 +49,8 @@ std::string QueryHeadsText(const ModelShape& shape) {
 const char* KvFormulaOf(Policy policy) {
   switch (policy) {
     case Policy::kLlamaCpp:
-      return "sum over layers: kv_heads * (Dk + Dv) * bytes * cells; cells = tokens * sequences rounded up to 256, of "
-             "a "
-             "window layer at most window * sequences + n_ubatch";
+      return "sum over layers: kv_heads * (Dk + Dv) * bytes * cells; cells = tokens * sequences in 256s, of a window "
+             "layer at most window * sequences + n_ubatch";
     case Policy::kVllm:
       return "sequences * sum over layers: kv_heads * (Dk + Dv) * bytes * tokens rounded up to pages, window layers as "
              "full ones";
@@ -68,9 +67,8 @@ const char* WorkspaceFormulaOf(Policy policy) {
     case Policy::kVllm:
       return "estimate: max_num_batched_tokens * 2 * (2 hidden + 3 mlp) + 256 * vocab * 4";
     case Policy::kHfEager:
-      return "estimate: tokens * 2 * (4 hidden + 3 mlp) + heads * tokens^2 * 6 of one layer; with --keep-maps + layers "
-             "* "
-             "heads * tokens^2 * 2";
+      return "estimate: tokens * 2 * (4 hidden + 3 mlp) + heads * tokens^2 * 6 of one layer; with --keep-maps + heads "
+             "of all layers * tokens^2 * 2";
     default:
       return "estimate: tokens * 2 * (4 hidden + 3 mlp)";
   }
@@ -98,13 +96,13 @@ void ExplainOurMemory(const PlanRequest& r, const Plan& p, std::vector<Formula>&
   const PlanMemory& m = p.memory;
   out.push_back({"weights_bytes", "sum of tensors: ceil(outputs / 64) panels of 64 outputs, norms as float32",
                  "the file's tensor list", AsDouble(m.weights_bytes), "B"});
-  out.push_back({"kv_bytes", "layers * ceil(tokens / 64) * 64 * kv_heads * (Dk + Dv, each to 16) * bytes",
-                 fmt::format("{} tokens = {} piece + {} question + {} answer", p.pass_tokens, p.piece_tokens,
-                             p.question_tokens, p.answer_tokens),
+  out.push_back({"kv_bytes", "sequences * layers * ceil(tokens / 64) * 64 * kv_heads * (Dk + Dv, each to 16) * bytes",
+                 fmt::format("{} at once, {} tokens = {} piece + {} question + {} answer", p.concurrent, p.pass_tokens,
+                             p.piece_tokens, p.question_tokens, p.answer_tokens),
                  AsDouble(m.kv_bytes), "B"});
   out.push_back(
       {"workspace_bytes",
-       r.quoted_questions > 0
+       r.runtime.quoted_questions > 0
            ? "4 * (chunk * activations + 32 * vocab) + bf16 copy + threads * 640 KiB + questions * a tile of 64 tokens"
            : "4 * (chunk * activations + vocab) + bf16 copy + threads * 640 KiB",
        fmt::format("chunk {} tokens, hidden {}, mlp {}, vocab {}, {} threads, bf16 copy {}", r.runtime.chunk_tokens,
@@ -179,28 +177,32 @@ void ExplainTimes(const PlanRequest& r, const Plan& p, std::vector<Formula>& out
                  fmt::format("{:.4g} and {:.4g} FLOP/s, {:.4g} s/token; {}", c.linear_flops_per_s,
                              c.attention_flops_per_s, c.element_s_per_token, SourceText(c)),
                  p.times->prefill_s.expected, "s"});
-  if (r.quoted_questions > 0) {
+  if (r.runtime.quoted_questions > 0) {
     out.push_back(
         {"evidence_s",
          fmt::format(
              "tokens * (2 * layer parameters / linear rate + element time) / {} + passes * weight bytes / weight "
              "rate; passages of {} tokens, a cue of {}, {} a question; passes = passages * (1 + questions)",
              kShortPassRate, kPassageTokens, kCueTokens, kAskedTokens),
-         fmt::format("{} document tokens, {} questions", p.document_tokens, r.quoted_questions),
+         fmt::format("{} document tokens, {} questions", p.document_tokens, r.runtime.quoted_questions),
          p.times->evidence_s.expected, "s"});
   }
-  out.push_back({"decode_s", "answer tokens * weight bytes / weight rate + kv bytes of all steps / kv rate",
-                 r.quoted_questions > 0 ? std::string("answers are quoted: nothing is generated")
-                                        : fmt::format("{} answers of {} tokens, {:.4g} and {:.4g} B/s", p.num_pieces,
-                                                      p.answer_tokens, c.weight_bytes_per_s, c.kv_bytes_per_s),
-                 p.times->decode_s.expected, "s"});
+  out.push_back(
+      {"decode_s",
+       "steps * max(weight bytes / weight rate, tokens a step * 2 * active parameters / linear rate) + kv bytes of all "
+       "steps / kv rate",
+       r.runtime.quoted_questions > 0
+           ? std::string("answers are quoted: nothing is generated")
+           : fmt::format("{} pieces x {} rounds x {} answer tokens, {} documents a step, {:.4g} and {:.4g} B/s",
+                         p.num_pieces, p.rounds, p.answer_tokens, p.concurrent, c.weight_bytes_per_s, c.kv_bytes_per_s),
+       p.times->decode_s.expected, "s"});
   if (r.num_devices > 1) {
     out.push_back({"traffic_s",
                    "tokens * layers * 2 * hidden * 2 * 2 (N - 1) / N / link rate, in prefill_s and decode_s",
                    fmt::format("N {}, {:.4g} B/s", r.num_devices, r.link_bytes_per_s), p.times->traffic_s, "s"});
   }
   out.push_back({"total_s", "prefill_s + evidence_s + decode_s",
-                 fmt::format("those above; low {:.2f} x, high {:.2f} x", r.spread.low, r.spread.high),
+                 fmt::format("those above; low {:.2f} x, high {:.2f} x", c.spread.low, c.spread.high),
                  p.times->total_s.expected, "s"});
 }
 

@@ -20,7 +20,6 @@
 
 #include "base/error.h"
 #include "plan/runtime_memory.h"
-#include "plan/spread.h"
 #include "tensor/calibration.h"
 #include "tensor/compute.h"
 #include "tensor/kv_format.h"
@@ -51,8 +50,7 @@ struct PlanRequest {
   int64_t document_tokens = 0;
   int64_t question_tokens = kQuestionReserveTokens;  // template and question; 0 is allowed
   int64_t answer_tokens = kAnswerReserveTokens;
-  int64_t quoted_questions = 0;  // so many are answered by quoting: scored passage by passage, nothing is generated
-  int64_t context_tokens = 0;    // 0: the trained length
+  int64_t context_tokens = 0;  // 0: the trained length
   Compute compute = Compute::kBf16;
   KvFormat kv_format = {};
   RuntimeSettings runtime = {};
@@ -67,7 +65,6 @@ struct PlanRequest {
   int64_t max_pieces = 0;                              // 0: as many as are needed
   double review_minutes = 0;                           // of a person, for what pieces lose
   std::optional<Calibration> calibration = std::nullopt;
-  Spread spread = {};
 };
 
 struct PlanMemory {

@@ -179,13 +179,15 @@ TEST(Plan, QuotesCostAPassOverThePassagesAndNoDecoding) {
   request.calibration = TwoSmallCores();
   const PlanTimes written = *PlanOf(request).times;
   EXPECT_EQ(written.evidence_s.expected, 0);
-  request.quoted_questions = 2;
+  request.runtime.quoted_questions = 2;
   const PlanTimes quoted = *PlanOf(request).times;
   EXPECT_EQ(quoted.decode_s.expected, 0);
   EXPECT_EQ(quoted.prefill_s.expected, written.prefill_s.expected);
   const double token_s = 212'336'640 / 60e9 + 1e-4, tokens = 7200 + 80 * (8 + 2 * 16);
   EXPECT_NEAR(quoted.evidence_s.expected, tokens * token_s / 0.6 + 80 * 3 * 100e6 / 10e9, 1e-9);
   EXPECT_NEAR(quoted.total_s.expected, quoted.prefill_s.expected + quoted.evidence_s.expected, 1e-9);
+  request.runtime.concurrent = 3;  // every document has its own passages
+  EXPECT_NEAR(PlanOf(request).times->evidence_s.expected, 3 * quoted.evidence_s.expected, 1e-9);
 }
 
 TEST(Plan, ATimeLimitGivesPiecesOrARefusal) {

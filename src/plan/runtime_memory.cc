@@ -51,7 +51,6 @@ RuntimeMemory Ours(const ModelFootprint& f, KvFormat kv_format, int64_t tokens, 
                   .workspace_bytes = WorkspaceBytes(f, s.chunk_tokens, logit_rows, s.bf16_copy, s.threads),
                   .process_bytes = ProcessBytes(f)};
   m.workspace_bytes = SaturatedAdd(m.workspace_bytes, forks);
-  if (s.text_tokens > 0) m.process_bytes = SaturatedAdd(m.process_bytes, TextBytes(s.text_tokens));
   return m;
 }
 

@@ -24,14 +24,13 @@ struct RuntimeSettings {
   int64_t concurrent = 1;                             // sequences at once, all of the same length
   int64_t chunk_tokens = kDefaultPrefillChunkTokens;  // ours
   int threads = 1;                                    // ours
-  int64_t quoted_questions = 0;                       // ours: each scores the passages on forks of the cache
-  int64_t text_tokens = 0;                            // ours: of the document whose text is held; 0: passes alone
-  bool bf16_copy = true;                              // ours: the processor multiplies bf16, the workspace holds a copy
-  int64_t ubatch_tokens = 512;                        // llama.cpp: -ub
-  bool flash_attention = true;                        // llama.cpp: -fa
-  int64_t page_tokens = 16;                           // vLLM: --block-size
-  int64_t batched_tokens = 8192;                      // vLLM: --max-num-batched-tokens
-  bool keeps_maps = false;                            // hf-eager: output_attentions=True
+  int64_t quoted_questions = 0;   // ours: answered by scoring the passages, each on forks of the cache
+  bool bf16_copy = true;          // ours: the processor multiplies bf16, the workspace holds a copy
+  int64_t ubatch_tokens = 512;    // llama.cpp: -ub
+  bool flash_attention = true;    // llama.cpp: -fa
+  int64_t page_tokens = 16;       // vLLM: --block-size
+  int64_t batched_tokens = 8192;  // vLLM: --max-num-batched-tokens
+  bool keeps_maps = false;        // hf-eager: output_attentions=True
 };
 
 struct RuntimeMemory {

@@ -10,6 +10,7 @@ std::optional<Calibration> ScaledSpeeds(const Calibration& measured, const Devic
   Calibration scaled = measured;
   scaled.cpu_name = there.name + ", scaled from " + measured.cpu_name;
   scaled.threads = 0;
+  if (!there.IsMeasured()) scaled.spread = kStatedSpread;
   scaled.linear_flops_per_s *= work;
   scaled.attention_flops_per_s *= work;
   scaled.element_s_per_token /= work;

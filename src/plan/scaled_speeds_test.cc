@@ -25,6 +25,7 @@ TEST(ScaledSpeeds, WorkByThePeaksAndReadsByTheBandwidths) {
   EXPECT_DOUBLE_EQ(scaled->element_s_per_token, here.element_s_per_token / 8);
   EXPECT_DOUBLE_EQ(scaled->weight_bytes_per_s, 5 * here.weight_bytes_per_s);
   EXPECT_DOUBLE_EQ(scaled->kv_bytes_per_s, 5 * here.kv_bytes_per_s);
+  EXPECT_EQ(scaled->spread.high, kStatedSpread.high);
   EXPECT_EQ(scaled->cpu_name, "there, scaled from two small cores");
 }
 

@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <span>
 
-namespace attend {
+#include "tensor/calibration.h"
 
-// Factors of the expected time. Two cores shared with other programs swing by this much.
-struct Spread {
-  double low = 0.8, high = 1.3;
-};
+namespace attend {
 
 inline constexpr size_t kRunsForSpread = 3;
 inline constexpr double kSpreadMargin = 0.05;  // beyond what was seen

@@ -9,6 +9,11 @@
 
 namespace attend {
 
+// How far a time may be off: factors of the expected one. Two cores shared with other programs swing by this much.
+struct Spread {
+  double low = 0.8, high = 1.3;
+};
+
 struct Calibration {
   std::string cpu_name;
   std::string isa;
@@ -19,6 +24,7 @@ struct Calibration {
   double weight_bytes_per_s = 0;     // one token: packed weights read
   double kv_bytes_per_s = 0;         // one token: cache read at depth
   double element_s_per_token = 0;    // norms, rope, cache writes, gates: seconds a token of prefill, all layers
+  Spread spread = {};                // of the times that follow
 };
 
 }  // namespace attend
